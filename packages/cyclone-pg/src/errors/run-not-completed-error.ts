@@ -1,0 +1,31 @@
+import type { RunState } from "../model/states.ts";
+import type { StoredError } from "../model/stored-error.ts";
+import { CycloneError } from "./cyclone-error.ts";
+import { markError } from "./mark-error.ts";
+
+/** The run has no result: it failed, was cancelled, or (for `output()`) is still running. */
+export class RunNotCompletedError extends CycloneError {
+  declare readonly code: "CYCLONE_RUN_NOT_COMPLETED";
+  readonly runId: string;
+  readonly state: RunState;
+  /** Why it failed or was cancelled, as stored. */
+  readonly error: StoredError | undefined;
+
+  constructor(runId: string, state: RunState, error?: StoredError, options?: ErrorOptions) {
+    super("CYCLONE_RUN_NOT_COMPLETED", describe(runId, state, error), options);
+    this.runId = runId;
+    this.state = state;
+    this.error = error;
+  }
+
+  static {
+    markError(this, "RunNotCompletedError");
+  }
+}
+
+function describe(runId: string, state: RunState, error: StoredError | undefined): string {
+  if (state === "running") return `Run ${runId} is still running: wait for it with result() or wait().`;
+  const where = error?.node === undefined ? "" : ` at node "${error.node}"`;
+  const why = error === undefined ? "" : `: ${error.name}: ${error.message}`;
+  return `Run ${runId} ${state === "failed" ? "failed" : `is ${state}`}${where}${why}`;
+}
