@@ -22,6 +22,7 @@ export default defineConfig({
       {
         test: {
           name: "database",
+          globalSetup: "packages/cyclone-pg/test/support/global-setup.ts",
           pool: "forks",
           include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts", "bench/**/*.test.ts"],
           exclude: ["**/node_modules/**", "**/dist/**"],
