@@ -1,31 +1,29 @@
 import { defineConfig } from "vitest/config";
 
 const limits = { testTimeout: 30_000, hookTimeout: 60_000, teardownTimeout: 30_000 };
+const left = ["**/node_modules/**", "**/dist/**"];
 
-/**
- * Two projects, so that the pure tests beside the sources run without a server: `unit` has no global set-up,
- * `database` starts one Postgres for the whole run.
- */
+/** Tests that need no server of the run's: they are pure, or start what they need themselves. */
+const serverless = [
+  "packages/*/src/**/*.test.ts",
+  "packages/cyclone-embedded/test/**/*.test.ts",
+  "packages/cyclone-pg/test/house-rules/**/*.test.ts",
+  "scripts/**/*.test.ts",
+];
+
+/** Two projects: `unit` has no global set-up, `database` starts one Postgres for the whole run. */
 export default defineConfig({
   test: {
     pool: "forks",
-    reporters: ["default"],
     projects: [
-      {
-        test: {
-          name: "unit",
-          pool: "forks",
-          include: ["packages/*/src/**/*.test.ts", "scripts/**/*.test.ts"],
-          ...limits,
-        },
-      },
+      { test: { name: "unit", pool: "forks", include: serverless, exclude: left, ...limits } },
       {
         test: {
           name: "database",
-          globalSetup: "packages/cyclone-pg/test/support/global-setup.ts",
           pool: "forks",
+          globalSetup: "packages/cyclone-pg/test/support/global-setup.ts",
           include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts", "bench/**/*.test.ts"],
-          exclude: ["**/node_modules/**", "**/dist/**"],
+          exclude: [...left, ...serverless],
           ...limits,
         },
       },

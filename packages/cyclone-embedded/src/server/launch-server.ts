@@ -74,7 +74,8 @@ async function untilReady(child: ChildProcess, home: ServerHome, signal: AbortSi
     ended ??= killedBy === null ? `it ended with status ${status}` : `it was ended by ${killedBy}`;
   });
   const deadline = performance.now() + READY_WITHIN_MS;
-  while (ended === undefined) {
+  for (;;) {
+    if (ended !== undefined) return ended;
     const file = readPostmasterFile(home.pgdata);
     if (file?.pid === child.pid && file?.status === "ready") return undefined;
     if (signal.aborted || performance.now() > deadline) {
@@ -84,5 +85,4 @@ async function untilReady(child: ChildProcess, home: ServerHome, signal: AbortSi
     }
     await sleep(POLL_MS);
   }
-  return ended;
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chownSync, existsSync, lchownSync, mkdirSync, mkdtempSync, readdirSync, statSync } from "node:fs";
+import { accessSync, chownSync, constants, lchownSync, mkdirSync, mkdtempSync, readdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { EmbeddedPostgresError } from "../embedded-postgres-error.ts";
@@ -63,10 +63,13 @@ function homeIn(folder: string, temporary: boolean, user: ServerUser | null): Se
 }
 
 function makeFolder(folder: string): void {
-  if (existsSync(folder) && statSync(folder).isDirectory()) return;
   try {
     mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
   } catch (error) {
-    throw new EmbeddedPostgresError(`The data folder ${folder} can't be made: ${String(error)}`);
+    throw new EmbeddedPostgresError(
+      `The data folder ${folder} can't be written (${String(error)}). It may belong to another user: start as that user, ` +
+        "or as root, or choose another dataDir.",
+    );
   }
 }

@@ -83,7 +83,7 @@ export class FixtureProcess {
   }
 
   #tell(): void {
-    for (const look of [...this.#watchers]) look();
+    for (const look of this.#watchers) look();
   }
 
   #missing(pattern: RegExp, when: string): Error {
@@ -102,10 +102,12 @@ export function spawnFixture(
   file: string | URL,
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  options: { readonly cwd?: string; readonly uid?: number; readonly gid?: number } = {},
 ): FixtureProcess {
   const path = typeof file === "string" ? file : fileURLToPath(file);
   const fixture = new FixtureProcess(
     spawn(process.execPath, ["--enable-source-maps", path, ...args], {
+      ...options,
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...withoutRunner(process.env), ...env },
     }),
