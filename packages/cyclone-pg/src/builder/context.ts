@@ -1,0 +1,51 @@
+import type { PoolClient } from "pg";
+import type {
+  BlockedError,
+  LeaseLostError,
+  RunCancelledError,
+  RunFailedError,
+  ShutdownError,
+  TimeoutError,
+} from "../errors/abort-errors.ts";
+import type { Logger } from "../model/logger.ts";
+
+/** What a handler gets besides its input. */
+export interface Context {
+  readonly runId: string;
+  /** The node's name, unique in the run. */
+  readonly node: string;
+  /** The name of the step or action. */
+  readonly step: string;
+  /** From 1; snoozes and reclaims don't raise it. */
+  readonly attempt: number;
+  /** Leases lost and calls interrupted since the last recorded outcome. */
+  readonly reclaims: number;
+  readonly snoozes: number;
+  /** `runId/node`, stable over retries and reclaims: the key for effects outside Postgres. */
+  readonly idempotencyKey: string;
+  /** Fires when this call's outcome no longer counts, or should end soon; `signal.reason` is an {@link AbortReason}. */
+  readonly signal: AbortSignal;
+  /** Goes to the client's logger, with the run, node and attempt as fields. */
+  readonly log: Logger;
+  /**
+   * The transaction that commits with this completion: what is written on it is exactly-once. Begun on the first call, the
+   * same one afterwards; rolled back if the handler throws or the lease is lost.
+   * @throws the abort's reason once the signal has fired for a lost lease, a cancel or a shutdown
+   */
+  completionTx(): Promise<CompletionTx>;
+}
+
+/**
+ * A `pg` client inside the completion transaction; bind Drizzle, Kysely or Knex to it. BEGIN, COMMIT and ROLLBACK on it act
+ * on a savepoint; `release()` does nothing.
+ */
+export interface CompletionTx extends PoolClient {}
+
+/** Why `ctx.signal` fired; test its `code`. */
+export type AbortReason =
+  | RunCancelledError
+  | RunFailedError
+  | LeaseLostError
+  | BlockedError
+  | TimeoutError
+  | ShutdownError;

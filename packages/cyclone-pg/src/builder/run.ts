@@ -1,0 +1,79 @@
+import type { NodeKind, NodeState, RunState } from "../model/states.ts";
+import type { StoredError } from "../model/stored-error.ts";
+
+/** A handle on a run; making one reads nothing. */
+export interface Run<out Out> {
+  readonly id: string;
+  /** Whether the start found a run with its idempotency key, and made none. */
+  readonly existing: boolean;
+  /**
+   * Waits, then gives the result; `undefined` if the run has none.
+   * @throws RunNotCompletedError (`CYCLONE_RUN_NOT_COMPLETED`) if it failed or was cancelled
+   * @throws RunNotFoundError (`CYCLONE_RUN_NOT_FOUND`)
+   */
+  result(control?: WaitControl): Promise<Out>;
+  /** Waits for any end; a failed run isn't an error. @throws RunNotFoundError (`CYCLONE_RUN_NOT_FOUND`) */
+  wait(control?: WaitControl): Promise<RunOutcome>;
+  /** Doesn't wait. @throws RunNotCompletedError (`CYCLONE_RUN_NOT_COMPLETED`) in any other state than `completed` */
+  output(): Promise<Out>;
+  /** @throws RunNotFoundError (`CYCLONE_RUN_NOT_FOUND`) */
+  state(): Promise<RunState>;
+  /** All nodes, in the order of the build, without inputs and outputs. */
+  nodes(): Promise<NodeInfo[]>;
+  /** A handle on one node; reads nothing. */
+  node(name: string): NodeHandle;
+  graph(): Promise<RunGraph>;
+}
+
+/** Something that waits takes an AbortSignal; aborting ends the wait and never touches the run. */
+export interface WaitControl {
+  signal?: AbortSignal;
+}
+
+/** How a run ended. */
+export type RunOutcome =
+  | { readonly state: "completed"; readonly finishedAt: Date; readonly error?: never }
+  | { readonly state: "failed"; readonly finishedAt: Date; readonly error: StoredError }
+  | { readonly state: "cancelled"; readonly finishedAt: Date; readonly error?: StoredError };
+
+/** A handle on one node of a run. */
+export interface NodeHandle {
+  readonly name: string;
+  state(): Promise<NodeState>;
+  /** The declared input: literals, with references where futures stand; `undefined` if the node takes none. */
+  input(): Promise<unknown>;
+  /** The output; `undefined` until the node has completed, and if it has none. */
+  output(): Promise<unknown>;
+}
+
+/** A node without its payloads. */
+export interface NodeInfo {
+  readonly name: string;
+  readonly kind: NodeKind;
+  /** The step's or action's name. */
+  readonly step: string | null;
+  readonly state: NodeState;
+  /** Calls with a recorded outcome, the completing one included. */
+  readonly attempt: number;
+  readonly reclaims: number;
+  /** The last failure, if the node hasn't completed since. */
+  readonly error: StoredError | null;
+}
+
+/** An edge between two nodes, by their names. */
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  /** `data`: output travels along it; `order`: only an `after`. */
+  readonly kind: "data" | "order";
+}
+
+/** The graph of a run as it is in the database. */
+export interface RunGraph {
+  readonly nodes: readonly NodeInfo[];
+  readonly edges: readonly GraphEdge[];
+  /** The node whose output is the run's result; `null`: the run has none. */
+  readonly result: string | null;
+  /** The part of that output which is the result; `[]` is the whole. */
+  readonly resultPath: readonly (string | number)[];
+}

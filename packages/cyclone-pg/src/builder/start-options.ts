@@ -1,0 +1,34 @@
+import type { QueueName } from "../model/cyclone-types.ts";
+import type { Duration } from "../model/duration.ts";
+
+/** The little that a transaction must offer; a `pg` client does, and each ORM's can be wrapped. */
+export interface Queryable {
+  // oxlint-disable-next-line typescript/no-explicit-any -- as `pg` has it; rows are as the statement says
+  query(text: string, values?: unknown[]): Promise<{ rows: any[]; rowCount: number | null }>;
+}
+
+/** A moment: a `Date`, or an ISO 8601 text with a zone. The database's clock decides when it has come. */
+export type Instant = Date | string;
+
+/** Options of a submit or enqueue. */
+export interface StartOptions {
+  /** Insert inside this open transaction: the run exists if it commits. @default a transaction of its own */
+  tx?: Queryable;
+  /** A second start of the same definition with the same key gives the first run. 1 to 255 characters. @default none */
+  idempotencyKey?: string;
+  /** Not before this moment; not together with `delay`. @default at once */
+  startAt?: Instant;
+  /** Not before this much later, by the database's clock. @default at once */
+  delay?: Duration;
+  /** For finding runs; 1 to 255 characters each. @default none */
+  tags?: readonly string[];
+  /** For all nodes that don't say otherwise. @default the step's */
+  priority?: number;
+  /** For all nodes that don't say otherwise. @default the step's */
+  queue?: QueueName;
+}
+
+/** The options of many starts, shared; only the key is per input. */
+export interface StartManyOptions<In> extends Omit<StartOptions, "idempotencyKey"> {
+  idempotencyKey?: (input: In, index: number) => string;
+}

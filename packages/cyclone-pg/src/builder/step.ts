@@ -1,0 +1,60 @@
+import type { PayloadMode } from "../model/json.ts";
+import type { HANDLER } from "../model/phantoms.ts";
+import type { Schema } from "../model/schema.ts";
+import type { Builder } from "./builder.ts";
+import type { ClientLike } from "./client-port.ts";
+import type { Context } from "./context.ts";
+import type { Definition } from "./definition.ts";
+import type { ExecutionOptions } from "./execution-options.ts";
+import type { Future } from "./future.ts";
+import type { Input } from "./input.ts";
+import type { NodeOptions } from "./node-options.ts";
+import type { Run } from "./run.ts";
+import type { StartManyOptions, StartOptions } from "./start-options.ts";
+
+/** A handler may be sync or async. */
+export type Handler<Arg, Ret> = (ctx: Context, input: Arg) => Ret | Promise<Ret>;
+
+/** Options of a step. */
+export interface StepOptions<In, Arg, Ret, Out, Mode extends PayloadMode> extends ExecutionOptions {
+  /**
+   * Checks the input: literals at submit, the whole again before the handler. A caller passes, and the database holds,
+   * the schema's input; the handler gets its output (so a transform to `Date` is fine). A refusal at the worker is a
+   * failed attempt. @default none
+   */
+  input?: Schema<In, Arg>;
+  /** Checks what the handler returned; what it gives back is stored and is what futures and results have. @default none */
+  output?: Schema<Ret, Out>;
+  /** `"unchecked"` leaves JSON-faithfulness to the run-time check: for generic factories. Types only. @default "json" */
+  payload?: Mode;
+}
+
+/**
+ * A step as callers see it: name, types, options. It can be put in a graph or enqueued, but a worker can't register it.
+ * `Arg` and `Ret` are what its handler will get and return; they differ from `In` and `Out` only through schemas.
+ */
+export interface StepContract<In, Out, Arg = In, Ret = Out> extends Definition<In, Out> {
+  readonly kind: "step";
+  readonly hasHandler: boolean;
+  readonly [HANDLER]?: Handler<Arg, Ret>;
+  /**
+   * Adds a node; calls nothing. Futures in `input` make data edges, `after` makes order edges. A step without an input has
+   * `In = void`, and `step.do(b)` is enough.
+   * @throws InvalidPayloadError (`CYCLONE_INVALID_PAYLOAD`) with the path of what can't be stored
+   * @throws InvalidOptionError, DuplicateNodeError, ForeignFutureError, InvalidBuildError
+   */
+  do(b: Builder, input: Input<In>, options?: NodeOptions): Future<Out>;
+  /**
+   * Starts a standalone job: a run with one node. With `tx` the job exists if and only if that transaction commits.
+   * @throws InvalidPayloadError (`CYCLONE_INVALID_PAYLOAD`) with the JSON path
+   */
+  enqueue(client: ClientLike, input: In, options?: StartOptions): Promise<Run<Out>>;
+  /** Starts one job per input, all or none; the runs are in the same order. */
+  enqueueMany(client: ClientLike, inputs: readonly In[], options?: StartManyOptions<In>): Promise<Run<Out>[]>;
+}
+
+/** A step with its handler. */
+// oxlint-disable-next-line typescript/no-explicit-any -- a step fits every contract of its In and Out, whatever its handler's types
+export interface Step<In, Out> extends StepContract<In, Out, any, any> {
+  readonly hasHandler: true;
+}

@@ -1,0 +1,41 @@
+import type { Duration } from "../model/duration.ts";
+import type { PayloadMode } from "../model/json.ts";
+import type { Schema } from "../model/schema.ts";
+import type { ClientLike } from "./client-port.ts";
+import type { Definition } from "./definition.ts";
+import type { Future } from "./future.ts";
+import type { Plan } from "./plan.ts";
+import type { Run } from "./run.ts";
+import type { StartManyOptions, StartOptions } from "./start-options.ts";
+
+/** Options of a workflow. */
+export interface WorkflowOptions<In, Arg, Mode extends PayloadMode> {
+  /** Checks the input before the build. The caller passes the schema's input, the build gets its output. @default none */
+  input?: Schema<In, Arg>;
+  /** Cancel the rest at once when a node is discarded. @default false */
+  failFast?: boolean;
+  /** How long finished runs are kept. @default the client's */
+  retention?: Duration;
+  /** `"unchecked"` leaves JSON-faithfulness of the input to the run-time check. Types only. @default "json" */
+  payload?: Mode;
+}
+
+/** A workflow: a function that draws the graph of a run. */
+export interface Workflow<In, Out> extends Definition<In, Out> {
+  readonly kind: "workflow";
+  /**
+   * Builds the graph and inserts run and nodes in one transaction (the caller's, with `tx`).
+   * @throws InvalidPayloadError (`CYCLONE_INVALID_PAYLOAD`), and what the build throws; nothing is written then
+   */
+  submit(client: ClientLike, input: In, options?: StartOptions): Promise<Run<Out>>;
+  /** One run per input, all or none; the runs are in the same order. */
+  submitMany(client: ClientLike, inputs: readonly In[], options?: StartManyOptions<In>): Promise<Run<Out>[]>;
+  /**
+   * The graph that a submit with this input would insert. Calls the build, and needs no client and no database.
+   * @throws what `submit` throws before it writes
+   */
+  plan(input: In): Plan;
+}
+
+/** What a workflow's run gives when its build returns an `R`. */
+export type ResultOf<R> = R extends Future<infer Out> ? Out : R;
