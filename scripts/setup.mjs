@@ -32,7 +32,8 @@ async function installDependencies() {
   // An install made by hand (`npm install`) is as good as ours, unless it came here from another platform.
   const fromHere = installed === undefined || installed.endsWith(` ${process.platform} ${process.arch}`);
   if (!(fromHere && isInstalledAsLocked())) {
-    await stage("install dependencies (npm ci)", () => runNpm(["ci", "--no-audit", "--no-fund"]));
+    // No package's install script is needed here, and newer versions of npm warn of each that they didn't run.
+    await stage("install dependencies (npm ci)", () => runNpm(["ci", "--no-audit", "--no-fund", "--ignore-scripts"]));
   }
   writeStamp(INSTALLED, wanted);
 }

@@ -1,7 +1,10 @@
-/** Runs the audit example, the project's demonstration, with the arguments given: `npm start -- --once [folder]`. */
-import { spawn } from "node:child_process";
+/**
+ * Runs the audit example, the project's demonstration: `npm start -- --once [folder]`. In this process and not in a
+ * child: whatever ends it, a `kill -9` too, ends the whole program.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { ROOT } from "./workspaces.mjs";
 
 const MAIN = join(ROOT, "examples/audit/dist/main.js");
@@ -10,15 +13,8 @@ if (!existsSync(MAIN)) {
   process.exit(1);
 }
 
-const child = spawn(process.execPath, ["--enable-source-maps", MAIN, ...process.argv.slice(2)], {
-  cwd: process.env.INIT_CWD ?? process.cwd(),
-  stdio: "inherit",
-});
-// Ctrl-C reaches the whole foreground group, so the child gets it by itself; a plain kill is passed on.
-process.on("SIGINT", () => {});
-process.on("SIGTERM", () => child.kill("SIGTERM"));
-child.on("error", (error) => {
-  console.error(`The audit example couldn't be started: ${error.message}`);
-  process.exit(1);
-});
-child.on("exit", (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));
+process.setSourceMapsEnabled(true);
+// npm changes into the repository; a folder among the arguments is meant from where the user stands.
+if (process.env.INIT_CWD) process.chdir(process.env.INIT_CWD);
+process.argv[1] = MAIN;
+await import(pathToFileURL(MAIN).href);
