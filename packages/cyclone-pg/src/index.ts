@@ -1,7 +1,7 @@
 export type { Action, ActionContract, ActionOptions } from "./builder/action.ts";
 export type { Builder } from "./builder/builder.ts";
 export type { ClientLike } from "./builder/client-port.ts";
-export type { AbortReason, CompletionTx, Context } from "./builder/context.ts";
+export type { AbortReason, CompletionTx, CompletionTxOptions, Context } from "./builder/context.ts";
 export { defineAction } from "./builder/define-action.ts";
 export { defineStep } from "./builder/define-step.ts";
 export { defineWorkflow } from "./builder/define-workflow.ts";
@@ -18,6 +18,9 @@ export type { GraphEdge, NodeHandle, NodeInfo, Run, RunGraph, RunOutcome, WaitCo
 export type { Instant, Queryable, StartManyOptions, StartOptions } from "./builder/start-options.ts";
 export type { Handler, Step, StepContract, StepOptions } from "./builder/step.ts";
 export type { Workflow, WorkflowOptions } from "./builder/workflow.ts";
+export { type Client, createClient } from "./client/client.ts";
+export type { ClientEvents, EventName } from "./client/events.ts";
+export type { ClientOptions, Registrable } from "./client/options.ts";
 export {
   BlockedError,
   LeaseLostError,

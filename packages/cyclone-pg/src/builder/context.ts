@@ -30,9 +30,22 @@ export interface Context {
   /**
    * The transaction that commits with this completion: what is written on it is exactly-once. Begun on the first call, the
    * same one afterwards; rolled back if the handler throws or the lease is lost.
+   * @param options count on the first call only
    * @throws the abort's reason once the signal has fired for a lost lease, a cancel or a shutdown
+   * @throws ConnectionError (`CYCLONE_CONNECTION`) if no connection for it is free within a minute
    */
-  completionTx(): Promise<CompletionTx>;
+  completionTx(options?: CompletionTxOptions): Promise<CompletionTx>;
+  /**
+   * How far the handler is, from 0 to 1, for whoever looks at the run. Best effort: the last value is written with the next
+   * renewal of the lease.
+   */
+  progress(fraction: number, message?: string): void;
+}
+
+/** Options of {@link Context.completionTx}. */
+export interface CompletionTxOptions {
+  /** @default "read committed" */
+  isolation?: "read committed" | "repeatable read" | "serializable";
 }
 
 /**

@@ -1,0 +1,317 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type pg from "pg";
+import type { ClientLike, ClientPort } from "../builder/client-port.ts";
+import { CLIENT_PORT } from "../builder/client-port.ts";
+import { type Definition, definitionOf } from "../builder/definition.ts";
+import type { Run } from "../builder/run.ts";
+import { BorrowedConnections } from "../db/borrowed-connections.ts";
+import { channelOf } from "../db/channel.ts";
+import { newClient } from "../db/connection-source.ts";
+import { isTransient } from "../db/database-errors.ts";
+import { Listener } from "../db/listener.ts";
+import { Notifier } from "../db/notifier.ts";
+import { endWithin } from "../db/session.ts";
+import { ClientStoppedError } from "../errors/client-stopped-error.ts";
+import { InvalidOptionError } from "../errors/invalid-option-error.ts";
+import { ProducerOnlyError } from "../errors/producer-only-error.ts";
+import { migrate } from "../migrations/migrate.ts";
+import { type Duration, toMilliseconds } from "../model/duration.ts";
+import { checkKey } from "../model/names.ts";
+import { rejectUnknownKeys } from "../model/options.ts";
+import { notify } from "../sql/notify/notify.ts";
+import { type Tables, tablesOf } from "../sql/tables.ts";
+import { connectionBudget } from "../worker/connection-budget.ts";
+import { Worker } from "../worker/worker.ts";
+import { drained } from "./drained.ts";
+import { type ClientEvents, type EventName, Events } from "./events.ts";
+import { Installation } from "./installation.ts";
+import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } from "./options.ts";
+import { workerReports } from "./reports.ts";
+import { resolveStart } from "./resolve-start.ts";
+import { RunHandle } from "./run-handle.ts";
+import { Starter } from "./start-runs.ts";
+import { Statements } from "./statements.ts";
+import { Waiter } from "./waiter.ts";
+
+const STOP_TIMEOUT = "25s";
+const STATEMENT_LIMIT_MS = 15_000;
+const ACQUIRE_LIMIT_MS = 30_000;
+const PROBE_MAX_MS = 15_000;
+const START_RETRY_MIN_MS = 100;
+const START_RETRY_MAX_MS = 5_000;
+
+/** Connects to nothing yet. @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`); an unknown key gets a suggestion */
+export function createClient(options: ClientOptions): Client {
+  return new Client(options);
+}
+
+/** What submits and reads runs, and, once it is started, works. */
+export class Client implements ClientLike, AsyncDisposable {
+  readonly #options: ResolvedClientOptions;
+  readonly #tables: Tables;
+  readonly #channel: string;
+  readonly #events: Events;
+  readonly #ownConnections: BorrowedConnections | undefined;
+  readonly #statements: Statements;
+  readonly #installation: Installation;
+  readonly #notifier: Notifier;
+  readonly #listener: Listener;
+  readonly #waiter: Waiter;
+  readonly #starter: Starter;
+  readonly [CLIENT_PORT]: ClientPort;
+  #listening = false;
+  #worker: Worker | undefined;
+  #starting: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
+  readonly #stopRequested = new AbortController();
+
+  constructor(options: ClientOptions) {
+    this.#options = resolveClientOptions(options);
+    const { source, schema, log } = this.#options;
+    this.#tables = tablesOf(schema);
+    this.#channel = channelOf(schema);
+    this.#events = new Events((event, error) => log.error(`A listener of "${event}" threw.`, { error: String(error) }));
+    this.#ownConnections = source.userPool === undefined ? this.#makeConnections() : undefined;
+    this.#statements = new Statements(source.userPool ?? (this.#ownConnections as BorrowedConnections).pool, this.#tables);
+    this.#installation = new Installation(this.#statements.run, schema);
+    this.#notifier = new Notifier(async (payloads) => {
+      await this.#statements.once(notify, { channel: this.#channel, payloads });
+    });
+    this.#listener = this.#makeListener();
+    this.#waiter = new Waiter({
+      run: this.#statements.once,
+      bucketCount: () => this.#installation.bucketCount(),
+      pollMs: this.#options.pollMs,
+      onWaiting: () => void this.#listen(),
+    });
+    this.#starter = this.#makeStarter();
+    this[CLIENT_PORT] = this.#makePort();
+  }
+
+  /**
+   * Brings the tables up to date; any number of processes may do so at once, and one does it.
+   * @param options `bucketCount`: into how many buckets a new installation is divided (1), fixed from then on
+   * @throws SchemaVersionError (`CYCLONE_SCHEMA_VERSION`) if the tables are newer than this code
+   */
+  async migrate(options: { bucketCount?: number } = {}): Promise<void> {
+    this.#refuseWhenStopped();
+    rejectUnknownKeys(options, ["bucketCount"], "migrate");
+    const session = newClient(this.#options.source.config, "cyclone migrate");
+    try {
+      await session.connect();
+      await migrate(session, { schema: this.#options.schema, bucketCount: options.bucketCount });
+    } finally {
+      await endWithin(session, 1_000);
+    }
+  }
+
+  /**
+   * Becomes a worker. Waits for a database that can't be reached, as long as it takes; never migrates.
+   * @throws ProducerOnlyError (`CYCLONE_PRODUCER_ONLY`) without handlers
+   * @throws SchemaVersionError (`CYCLONE_SCHEMA_VERSION`) if the tables are missing or older than this code
+   * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) if `maxConnections` is too small to work with
+   * @throws ClientStoppedError (`CYCLONE_CLIENT_STOPPED`) if `stop()` came before or meanwhile
+   */
+  start(): Promise<void> {
+    if (this.#stopping !== undefined) return Promise.reject(new ClientStoppedError());
+    this.#starting ??= this.#start().catch((error: unknown) => {
+      this.#starting = undefined;
+      throw error;
+    });
+    return this.#starting;
+  }
+
+  /**
+   * Claims no more, waits for handlers up to `timeout` ("25s"), then fires their signals and gives their steps back without a charge.
+   * Afterwards nothing of this client is left: no timer, socket or thread; a Pool of yours stays open. Again: the same stop.
+   */
+  stop(options: { timeout?: Duration } = {}): Promise<void> {
+    this.#stopping ??= this.#stop(options);
+    return this.#stopping;
+  }
+
+  /**
+   * Works until nothing is available and nothing runs here, then returns: for tests and scripts. What waits for a time (a delay, a
+   * backoff) isn't waited for. A client that wasn't started stops working afterwards.
+   * @throws an Error named TimeoutError if that takes longer than `timeout` ("30s")
+   */
+  async drain(options: { timeout?: Duration } = {}): Promise<void> {
+    this.#refuseWhenStopped();
+    rejectUnknownKeys(options, ["timeout"], "drain");
+    const limit = AbortSignal.timeout(toMilliseconds(options.timeout ?? "30s", "timeout"));
+    const started = this.#worker;
+    const worker = started ?? (await this.#newWorker());
+    if (started === undefined) worker.start();
+    try {
+      await drained(this.#statements.run, await this.#installation.bucketCount(), this.#options, worker, limit);
+    } finally {
+      if (started === undefined) await worker.stop(toMilliseconds(STOP_TIMEOUT, "timeout"));
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  /**
+   * A handle on a run; reads nothing. Name the definition for its type: `client.run(id, ingest)` also checks, when the run is first
+   * read, that it is one of `ingest`; `client.run<typeof ingest>(id)` needs only the type.
+   */
+  run<D extends Definition<any, any> = Definition<unknown, unknown>>(id: string, definition?: D): Run<D extends Definition<any, infer Out> ? Out : never> {
+    const runtime = definition === undefined ? undefined : definitionOf(definition);
+    if (definition !== undefined && runtime === undefined) {
+      throw new InvalidOptionError("definition", "client.run takes a step, an action or a workflow as its second argument");
+    }
+    return new RunHandle(this.#reader, id, true, runtime);
+  }
+
+  /** Listens to what this client tells of its own process's work. @returns a function that removes the listener */
+  on<E extends EventName>(event: E, listener: (payload: ClientEvents[E]) => void): () => void {
+    return this.#events.on(event, listener);
+  }
+
+  get #reader() {
+    return { run: this.#statements.run, bucketCount: () => this.#installation.bucketCount(), waiter: this.#waiter };
+  }
+
+  async #start(): Promise<void> {
+    const worker = await this.#newWorker();
+    if (this.#stopRequested.signal.aborted) throw new ClientStoppedError();
+    this.#worker = worker;
+    worker.start();
+    await this.#listen();
+    if (this.#stopRequested.signal.aborted) throw new ClientStoppedError();
+  }
+
+  async #newWorker(): Promise<Worker> {
+    const options = this.#options;
+    if (options.steps.size === 0 && options.workflows.size === 0) throw new ProducerOnlyError();
+    const budget = connectionBudget(options.maxConnections, options.listen, options.source.userPool !== undefined);
+    const bucketCount = await this.#reachInstallation();
+    return new Worker({
+      ...options,
+      tables: this.#tables,
+      bucketCount,
+      budget,
+      reports: workerReports(this.#events, options.log),
+      onAvailable: () => this.#notifier.notify("work"),
+      onEnded: (runs) => {
+        this.#waiter.ended(runs.map((run) => run.runId));
+        this.#notifier.notify("ended");
+      },
+    });
+  }
+
+  async #reachInstallation(): Promise<number> {
+    for (let waitMs = START_RETRY_MIN_MS; ; waitMs = Math.min(START_RETRY_MAX_MS, waitMs * 2)) {
+      try {
+        return await this.#installation.bucketCount();
+      } catch (error) {
+        if (!isTransient(error)) throw error;
+        this.#options.log.warn("The database can't be reached; trying again.", { error: String(error) });
+        await delay(waitMs * (0.5 + Math.random() / 2), undefined, { signal: this.#stopRequested.signal }).catch(() => {
+          throw new ClientStoppedError();
+        });
+      }
+    }
+  }
+
+  async #stop(options: { timeout?: Duration }): Promise<void> {
+    rejectUnknownKeys(options, ["timeout"], "stop");
+    const timeoutMs = toMilliseconds(options.timeout ?? STOP_TIMEOUT, "timeout");
+    this.#stopRequested.abort();
+    await this.#starting?.catch(() => undefined);
+    await this.#worker?.stop(timeoutMs);
+    this.#waiter.close(new ClientStoppedError());
+    await this.#notifier.flush();
+    await this.#listener.close();
+    await this.#ownConnections?.close();
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#listening || !this.#options.listen || this.#stopping !== undefined) return;
+    this.#listening = true;
+    await this.#listener.start();
+  }
+
+  #refuseWhenStopped(): void {
+    if (this.#stopping !== undefined) throw new ClientStoppedError();
+  }
+
+  #makeConnections(): BorrowedConnections {
+    const { source, steps, workflows, maxConnections, listen } = this.#options;
+    const worker = steps.size + workflows.size > 0;
+    const dedicated = listen ? 4 : 3;
+    const max = worker ? Math.max(1, Math.floor((maxConnections - dedicated) / 3)) : Math.max(1, maxConnections - (listen ? 1 : 0));
+    return new BorrowedConnections({
+      config: { query_timeout: STATEMENT_LIMIT_MS, ...source.config },
+      applicationName: "cyclone",
+      max,
+      acquireTimeoutMs: ACQUIRE_LIMIT_MS,
+      purpose: "a submit or read",
+    });
+  }
+
+  #makeListener(): Listener {
+    const { listenSource, leaseMs, log } = this.#options;
+    return new Listener({
+      newClient: (): pg.Client => newClient(listenSource.config, "cyclone listen"),
+      channel: this.#channel,
+      probeIntervalMs: Math.min(leaseMs / 2, PROBE_MAX_MS),
+      onNotification: (payload) => {
+        if (payload === "work") this.#worker?.wake();
+        if (payload === "ended") this.#waiter.wake();
+      },
+      onListening: () => {
+        this.#worker?.wake();
+        this.#waiter.wake();
+      },
+      onDown: (error) => {
+        const reason = `Notifications aren't heard, so that work is found by polling until they are again: ${String(error)}`;
+        log.warn(reason);
+        this.#events.emit("worker.degraded", { reason });
+      },
+    });
+  }
+
+  #makeStarter(): Starter {
+    const { notify: notifies, maxPayloadBytes } = this.#options;
+    return new Starter({
+      statements: this.#statements,
+      tables: this.#tables,
+      bucketCount: () => this.#installation.bucketCount(),
+      maxPayloadBytes,
+      channelInTx: notifies ? this.#channel : undefined,
+      onCommitted: (runs, definition) => {
+        this.#worker?.wake();
+        this.#notifier.notify("work");
+        if (!this.#events.has("run.submitted")) return;
+        for (const run of runs) if (!run.existing) this.#events.emit("run.submitted", { runId: run.id, name: definition.name });
+      },
+    });
+  }
+
+  #makePort(): ClientPort {
+    return {
+      start: async (definition, input, options = {}) => {
+        this.#refuseWhenStopped();
+        const resolved = resolveStart(options, `the options of ${definition.kind} "${definition.name}"`);
+        const { idempotencyKey } = options;
+        const keyOf = idempotencyKey === undefined ? undefined : () => checkKey(idempotencyKey, "idempotencyKey");
+        const [run] = await this.#starter.start(definition, [input], keyOf, resolved);
+        return new RunHandle(this.#reader, run?.id ?? "", run?.existing ?? false, definition);
+      },
+      startMany: async (definition, inputs, options = {}) => {
+        this.#refuseWhenStopped();
+        const resolved = resolveStart(options, `the options of ${definition.kind} "${definition.name}"`);
+        const { idempotencyKey } = options;
+        if (idempotencyKey !== undefined && typeof idempotencyKey !== "function") {
+          throw new InvalidOptionError("idempotencyKey", "idempotencyKey of many starts must be a function (input, index) => key");
+        }
+        const keyOf = idempotencyKey === undefined ? undefined : (i: number) => checkKey(idempotencyKey(inputs[i], i), `idempotencyKey of input ${i}`);
+        const runs = await this.#starter.start(definition, inputs, keyOf, resolved);
+        return runs.map((run) => new RunHandle(this.#reader, run.id, run.existing, definition));
+      },
+    };
+  }
+}

@@ -1,0 +1,36 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { RunStatement } from "../engine/record/record-batch.ts";
+import { look } from "../sql/sweep/look.ts";
+import type { Worker } from "../worker/worker.ts";
+import type { ResolvedClientOptions } from "./options.ts";
+
+const LOOK_GAP_MS = 20;
+
+/** Resolves once a worker is idle and there is nothing in the database that it could do now. @throws the signal's reason */
+export async function drained(
+  run: RunStatement,
+  bucketCount: number,
+  options: Pick<ResolvedClientOptions, "queues" | "steps">,
+  worker: Worker,
+  limit: AbortSignal,
+): Promise<void> {
+  const params = { queues: [...options.queues.keys()], steps: [...options.steps.keys()], unactivatedAfterMs: 0 };
+  for (;;) {
+    limit.throwIfAborted();
+    if (worker.idle && (await nothingLeft(run, bucketCount, params)) && worker.idle) return;
+    worker.wake();
+    await delay(LOOK_GAP_MS);
+  }
+}
+
+async function nothingLeft(
+  run: RunStatement,
+  bucketCount: number,
+  params: { queues: string[]; steps: string[]; unactivatedAfterMs: number },
+): Promise<boolean> {
+  for (let bucket = 0; bucket < bucketCount; bucket++) {
+    const [seen] = await run(look, { bucket, ...params });
+    if (seen?.available === true || seen?.due === true || seen?.unactivated === true) return false;
+  }
+  return true;
+}

@@ -1,0 +1,77 @@
+import type { StoredError } from "../model/stored-error.ts";
+
+interface RunEvent {
+  readonly runId: string;
+  /** The workflow's, step's or action's name. */
+  readonly name: string;
+}
+
+interface StepEvent {
+  readonly runId: string;
+  readonly node: string;
+  readonly step: string;
+  /** The call's number, from 1. */
+  readonly attempt: number;
+}
+
+/**
+ * What a client tells of its own process's work, after the commit. Other processes' work shows in the database only.
+ * An `error` event carries an Error with a `code` where it has one.
+ */
+export interface ClientEvents {
+  "run.submitted": RunEvent;
+  "run.completed": RunEvent;
+  "run.failed": RunEvent;
+  "step.claimed": StepEvent;
+  "step.completed": StepEvent & { readonly durationMs: number };
+  "step.failed": StepEvent & { readonly error: StoredError; readonly retryInMs: number };
+  "step.discarded": StepEvent & { readonly error: StoredError };
+  "step.snoozed": StepEvent & { readonly delayMs: number };
+  "step.reclaimed": StepEvent & { readonly reclaims: number };
+  "lease.lost": StepEvent;
+  /** The event loop didn't run for so long. */
+  "worker.blocked": { readonly blockedMs: number };
+  /** A handler doesn't end though its signal has fired, and keeps its slot. */
+  "worker.stuck": StepEvent;
+  /** Something works only by its fallback: no notifications, say. */
+  "worker.degraded": { readonly reason: string };
+  error: { readonly error: Error };
+}
+
+export type EventName = keyof ClientEvents;
+type Listener<E extends EventName> = (payload: ClientEvents[E]) => void;
+
+/** Listeners by event. A listener that throws is reported, and never disturbs the engine. */
+export class Events {
+  readonly #listeners = new Map<EventName, Set<Listener<EventName>>>();
+  readonly #onListenerError: (event: EventName, error: unknown) => void;
+
+  constructor(onListenerError: (event: EventName, error: unknown) => void) {
+    this.#onListenerError = onListenerError;
+  }
+
+  /** @returns a function that removes the listener */
+  on<E extends EventName>(event: E, listener: Listener<E>): () => void {
+    const listeners = this.#listeners.get(event) ?? new Set();
+    this.#listeners.set(event, listeners);
+    // The map is keyed by the event's name, so that a listener only gets its own event's payload.
+    const stored = listener as Listener<EventName>;
+    listeners.add(stored);
+    return () => void listeners.delete(stored);
+  }
+
+  /** Whether anybody listens; saves making the payload. */
+  has(event: EventName): boolean {
+    return (this.#listeners.get(event)?.size ?? 0) > 0;
+  }
+
+  emit<E extends EventName>(event: E, payload: ClientEvents[E]): void {
+    for (const listener of this.#listeners.get(event) ?? []) {
+      try {
+        listener(payload as ClientEvents[EventName] & ClientEvents[E]);
+      } catch (error) {
+        this.#onListenerError(event, error);
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { errorCode, isTransient } from "../db/database-errors.ts";
+import type { ClaimedStep } from "../engine/claim/claimed-step.ts";
+import type { Outcome } from "../engine/outcome.ts";
+import type { Logger } from "../model/logger.ts";
+import type { ActiveCall } from "../worker/call/active-call.ts";
+import type { WorkerReports } from "../worker/worker-reports.ts";
+import type { Events } from "./events.ts";
+
+const TROUBLE_GAP_MS = 5_000;
+
+/** Makes events and log lines of what a worker tells. */
+export function workerReports(events: Events, log: Logger): WorkerReports {
+  const place = (step: ClaimedStep) => ({ runId: step.runId, node: step.node, step: step.step, attempt: step.attempt });
+  let lastTroubleAt = Number.NEGATIVE_INFINITY;
+  return {
+    claimed: (step) => {
+      if (events.has("step.claimed")) events.emit("step.claimed", place(step));
+    },
+    recorded: (call, outcome) => reportOutcome(events, log, call, outcome),
+    ended: ({ runId, name, state }) => {
+      if (state !== "cancelled") events.emit(state === "completed" ? "run.completed" : "run.failed", { runId, name });
+    },
+    reclaimed: (rows) => {
+      log.warn(`${rows.length} step(s) reclaimed: their leases had run out.`, { count: rows.length, runId: rows[0]?.run_id, node: rows[0]?.node });
+      for (const row of rows) {
+        events.emit("step.reclaimed", { runId: row.run_id, node: row.node, step: row.step, attempt: row.attempts + 1, reclaims: row.reclaims });
+      }
+    },
+    leaseLost: (step) => {
+      log.warn("Lease lost: another worker may have the step, and nothing of this call was committed.", place(step));
+      events.emit("lease.lost", place(step));
+    },
+    blocked: (blockedMs) => {
+      log.warn("A handler kept the event loop from running: compute in a worker thread, or in smaller pieces.", { blockedMs });
+      events.emit("worker.blocked", { blockedMs });
+    },
+    stuck: (step) => {
+      log.warn("A handler doesn't end though its signal has fired: it keeps its slot, and its result is refused.", place(step));
+      events.emit("worker.stuck", place(step));
+    },
+    longTx: (step, leaseMs) => {
+      const reason = `The completionTx of node "${step.node}" (run ${step.runId}) has been open for more than ${leaseMs} ms: it holds a connection and its locks.`;
+      log.warn(reason, place(step));
+      events.emit("worker.degraded", { reason });
+    },
+    refused: (lease, error, completed) => {
+      const what = completed
+        ? "The step is completed, but what follows from it can't be written; it is tried again from time to time."
+        : "The database refuses to record the outcome of a step; its lease runs out.";
+      log.error(what, { ...lease, error: String(error), code: errorCode(error) });
+      events.emit("error", { error: asError(error) });
+    },
+    trouble: (error) => {
+      const now = performance.now();
+      if (now - lastTroubleAt < TROUBLE_GAP_MS) return;
+      lastTroubleAt = now;
+      const message = isTransient(error) ? "A statement failed; it is tried again." : "A statement of the engine failed; it is tried again.";
+      log[isTransient(error) ? "warn" : "error"](message, { error: String(error), code: errorCode(error) });
+      if (!isTransient(error)) events.emit("error", { error: asError(error) });
+    },
+  };
+}
+
+function reportOutcome(events: Events, log: Logger, call: ActiveCall, outcome: Outcome): void {
+  const { step } = call;
+  const place = { runId: step.runId, node: step.node, step: step.step, attempt: step.attempt };
+  switch (outcome.kind) {
+    case "completed":
+    case "committed":
+      if (events.has("step.completed")) events.emit("step.completed", { ...place, durationMs: performance.now() - call.startedAt });
+      return;
+    case "discard":
+      log.error(`Node "${step.node}" is discarded: ${outcome.error.name}: ${outcome.error.message}`, { ...place, error: outcome.error });
+      events.emit("step.discarded", { ...place, error: outcome.error });
+      return;
+    case "release":
+      if (outcome.outcome === "snoozed") events.emit("step.snoozed", { ...place, delayMs: outcome.delayMs });
+      if (outcome.error === null) return;
+      log.warn(`Node "${step.node}" ${outcome.outcome.replace("_", " ")}: ${outcome.error.name}: ${outcome.error.message}`, {
+        ...place,
+        retryInMs: outcome.delayMs,
+      });
+      events.emit("step.failed", { ...place, error: outcome.error, retryInMs: outcome.delayMs });
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

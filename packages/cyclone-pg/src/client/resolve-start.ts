@@ -1,0 +1,59 @@
+import type { Queryable, StartManyOptions, StartOptions } from "../builder/start-options.ts";
+import type { StartTime } from "../engine/submit/write-runs.ts";
+import { InvalidOptionError } from "../errors/invalid-option-error.ts";
+import { toMilliseconds } from "../model/duration.ts";
+import { checkPriority } from "../model/execution-limits.ts";
+import { checkName, checkTag } from "../model/names.ts";
+import { rejectUnknownKeys } from "../model/options.ts";
+
+/** The options of a start, checked. */
+export interface ResolvedStart {
+  readonly tx: Queryable | undefined;
+  readonly time: StartTime;
+  readonly tags: readonly string[] | null;
+  readonly queue: string | undefined;
+  readonly priority: number | undefined;
+}
+
+const KNOWN = ["tx", "idempotencyKey", "startAt", "delay", "tags", "priority", "queue"] as const satisfies readonly (keyof StartOptions)[];
+
+/** @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) */
+export function resolveStart(options: StartOptions | StartManyOptions<unknown> = {}, what = "start"): ResolvedStart {
+  rejectUnknownKeys(options, KNOWN, what);
+  const { tx, tags, queue, priority } = options;
+  if (tx !== undefined && typeof (tx as Partial<Queryable> | null)?.query !== "function") {
+    throw new InvalidOptionError("tx", "tx must have a method query(text, values), as a `pg` client in an open transaction has");
+  }
+  return {
+    tx,
+    time: startTime(options),
+    tags: tags === undefined ? null : checkTags(tags),
+    queue: queue === undefined ? undefined : checkName(queue, "queue"),
+    priority: priority === undefined ? undefined : checkPriority(priority, what),
+  };
+}
+
+function startTime({ delay, startAt }: Pick<StartOptions, "delay" | "startAt">): StartTime {
+  if (delay !== undefined && startAt !== undefined) {
+    throw new InvalidOptionError("startAt", "startAt and delay can't be given together: startAt is a moment, delay counts from now");
+  }
+  return {
+    delayMs: delay === undefined ? null : toMilliseconds(delay, "delay"),
+    startAt: startAt === undefined ? null : instant(startAt),
+  };
+}
+
+function instant(value: Date | string): string {
+  // A text without a zone would mean another moment on each machine.
+  if (typeof value === "string" && !/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d(:?\d\d)?)$/i.test(value)) {
+    throw new InvalidOptionError("startAt", `startAt must be a Date or an ISO 8601 text with a zone, such as "2030-01-01T00:00:00Z"; "${value}" isn't`);
+  }
+  const date = new Date(value);
+  if (Number.isNaN(date.getTime())) throw new InvalidOptionError("startAt", `startAt isn't a valid date: ${String(value)}`);
+  return date.toISOString();
+}
+
+function checkTags(tags: unknown): string[] {
+  if (!Array.isArray(tags)) throw new InvalidOptionError("tags", "tags must be a list of texts");
+  return tags.map((tag: unknown, i) => checkTag(tag, `tags[${i}]`));
+}

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Pool, PoolClient } from "pg";
+import { isTransient } from "../db/database-errors.ts";
+import { execute } from "../db/execute.ts";
+import type { RunStatement } from "../engine/record/record-batch.ts";
+import type { Tables } from "../sql/tables.ts";
+
+const TRIES = 4;
+const RETRY_MIN_MS = 50;
+
+/** A client's own statements: submits and reads, on borrowed connections. */
+export class Statements {
+  readonly #pool: Pool;
+  readonly #tables: Tables;
+
+  constructor(pool: Pool, tables: Tables) {
+    this.#pool = pool;
+    this.#tables = tables;
+  }
+
+  /** Runs one statement, once. */
+  readonly once: RunStatement = (statement, params) => execute(this.#pool, this.#tables, statement, params);
+
+  /** Runs one statement; one that only reads, or can be repeated without harm, is tried again after a transient failure. */
+  readonly run: RunStatement = (statement, params) => this.retrying(() => this.once(statement, params));
+
+  /** Runs several statements in one transaction of ours. */
+  async transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    let failure: unknown;
+    try {
+      await client.query("begin isolation level read committed read write");
+      const result = await work((statement, params) => execute(client, this.#tables, statement, params));
+      await client.query("commit");
+      return result;
+    } catch (error) {
+      failure = error;
+      await this.#rollBack(client);
+      throw error;
+    } finally {
+      client.release(failure instanceof Error && isTransient(failure) ? failure : undefined);
+    }
+  }
+
+  /** Tries again after transient failures, a few times within a second or so: what lasts longer is the caller's to know. */
+  async retrying<T>(work: (attempt: number) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work(attempt);
+      } catch (error) {
+        if (attempt >= TRIES || !isTransient(error)) throw error;
+        await delay(RETRY_MIN_MS * 2 ** attempt * (0.5 + Math.random()));
+      }
+    }
+  }
+
+  async #rollBack(client: PoolClient): Promise<void> {
+    await client.query("rollback").catch(() => undefined); // the connection is gone: the server rolls back by itself
+  }
+}

@@ -1,0 +1,140 @@
+import type pg from "pg";
+import { destroy, endWithin } from "./session.ts";
+
+export interface ListenerOptions {
+  readonly newClient: () => pg.Client;
+  readonly channel: string;
+  /** How often the connection is tried: a deaf or half-open one is found within this and the answer's limit. */
+  readonly probeIntervalMs: number;
+  readonly onNotification: (payload: string) => void;
+  /** After each (re)connection: what was missed meanwhile has to be looked for. */
+  readonly onListening: () => void;
+  /** Once per outage. */
+  readonly onDown: (error: unknown) => void;
+}
+
+const PROBE_ANSWER_MS = 5_000;
+const RETRY_MIN_MS = 250;
+const RETRY_MAX_MS = 15_000;
+
+/**
+ * A connection that listens, and comes back by itself. It sends itself a notification now and then: behind a pooler in
+ * transaction mode LISTEN succeeds and stays silent, and only a missing probe tells.
+ */
+export class Listener {
+  readonly #options: ListenerOptions;
+  #client: pg.Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #probe: { word: string; heard: () => void } | undefined;
+  #probes = 0;
+  #failures = 0;
+  #closed = false;
+  #connecting: Promise<void> | undefined;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether notifications were heard at the last probe. */
+  get listening(): boolean {
+    return this.#client !== undefined && this.#failures === 0;
+  }
+
+  /** Starts; resolves after the first try, whether it succeeded or not. */
+  async start(): Promise<void> {
+    await this.#connect();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#connecting;
+    clearTimeout(this.#timer);
+    const client = this.#client;
+    this.#client = undefined;
+    this.#probe?.heard();
+    if (client === undefined) return;
+    await endWithin(client, 1_000);
+  }
+
+  #connect(): Promise<void> {
+    this.#connecting ??= this.#tryToConnect().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #tryToConnect(): Promise<void> {
+    if (this.#closed) return;
+    const client = this.#options.newClient();
+    try {
+      await client.connect();
+      client.on("notification", (message) => this.#hear(message.payload ?? ""));
+      await client.query(`listen ${this.#options.channel}`);
+      client.on("error", (error) => this.#lose(client, error));
+      client.on("end", () => this.#lose(client, new Error("The listening connection ended.")));
+      this.#client = client;
+      await this.#tryProbe(client);
+      if (this.#closed || this.#client !== client) return;
+      this.#failures = 0;
+      this.#options.onListening();
+      this.#later(this.#options.probeIntervalMs, () => this.#checkUp(client));
+    } catch (error) {
+      destroy(client);
+      this.#client = undefined;
+      this.#fail(error);
+    }
+  }
+
+  async #checkUp(client: pg.Client): Promise<void> {
+    try {
+      await this.#tryProbe(client);
+      this.#later(this.#options.probeIntervalMs, () => this.#checkUp(client));
+    } catch (error) {
+      this.#lose(client, error);
+    }
+  }
+
+  async #tryProbe(client: pg.Client): Promise<void> {
+    this.#probes += 1;
+    const word = `probe:${process.pid}:${this.#probes}`;
+    let limit: NodeJS.Timeout | undefined;
+    const heard = new Promise<void>((resolve, reject) => {
+      this.#probe = { word, heard: resolve };
+      limit = setTimeout(() => reject(new Error("The listening connection is deaf: is it behind a pooler? Give `directConnection`.")), PROBE_ANSWER_MS);
+    });
+    try {
+      await Promise.all([client.query("select pg_notify($1, $2)", [this.#options.channel, word]), heard]);
+    } finally {
+      clearTimeout(limit);
+      this.#probe = undefined;
+    }
+  }
+
+  #hear(payload: string): void {
+    if (payload === this.#probe?.word) this.#probe.heard();
+    else if (!payload.startsWith("probe:")) this.#options.onNotification(payload);
+  }
+
+  #lose(client: pg.Client, error: unknown): void {
+    if (this.#client !== client || this.#closed) return;
+    this.#client = undefined;
+    destroy(client);
+    this.#fail(error);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#closed) return;
+    if (this.#failures === 0) this.#options.onDown(error);
+    this.#failures += 1;
+    const delay = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 10)) * (0.5 + Math.random() / 2);
+    this.#later(delay, () => this.#connect());
+  }
+
+  #later(delayMs: number, run: () => Promise<void>): void {
+    clearTimeout(this.#timer);
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => void run(), delayMs);
+    this.#timer.unref();
+  }
+}

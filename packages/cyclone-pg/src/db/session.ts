@@ -1,0 +1,137 @@
+import type pg from "pg";
+import { ConnectionError } from "../errors/connection-error.ts";
+import type { Statement } from "../sql/statement.ts";
+import type { Tables } from "../sql/tables.ts";
+import { isConnectionFailure } from "./database-errors.ts";
+import { execute } from "./execute.ts";
+
+export interface SessionOptions {
+  /** Makes an unconnected client. */
+  readonly newClient: () => pg.Client;
+  readonly tables: Tables;
+  /** Limit of one statement, on our side: a half-open connection never answers. */
+  readonly timeoutMs: number;
+  /** Told of each failure to connect or lost connection. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+const CLOSE_LIMIT_MS = 1_000;
+
+/**
+ * One dedicated connection that runs the engine's statements one after the other. It connects when it is first used and again
+ * after a failure; a statement fails with the connection, and whoever sent it decides whether to send it again.
+ */
+export class Session {
+  readonly #options: SessionOptions;
+  #client: pg.Client | undefined;
+  #tail: Promise<unknown> = Promise.resolve();
+  #closed = false;
+  #connectedAt: number | undefined;
+  /** Set where the server's default isn't READ COMMITTED: then each statement gets a transaction that says so. */
+  #explicit = false;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+  }
+
+  /** Since when, by the monotonic clock, the connection has been up without a break; `undefined` while it is down. */
+  get connectedAt(): number | undefined {
+    return this.#connectedAt;
+  }
+
+  /** The connection was in doubt for a while (the process was stopped, say): the count of time begins anew. */
+  restartConnectedClock(): void {
+    if (this.#connectedAt !== undefined) this.#connectedAt = performance.now();
+  }
+
+  /** Runs a statement in a transaction of its own. @throws what the database or the driver threw, or a ConnectionError */
+  run<Params, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+    const next = this.#tail.then(() => this.#withClient((client) => this.#inTransaction(client, statement, params)));
+    this.#tail = next.catch(() => undefined);
+    return next;
+  }
+
+  /** Ends the connection; later statements fail. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#tail;
+    const client = this.#client;
+    this.#client = undefined;
+    this.#connectedAt = undefined;
+    if (client !== undefined) await endWithin(client, CLOSE_LIMIT_MS);
+  }
+
+  async #inTransaction<Params, Row>(client: pg.Client, statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+    if (!this.#explicit) return execute(client, this.#options.tables, statement, params);
+    await client.query("begin isolation level read committed read write");
+    try {
+      const rows = await execute(client, this.#options.tables, statement, params);
+      await client.query("commit");
+      return rows;
+    } catch (error) {
+      await client.query("rollback").catch(() => this.#drop());
+      throw error;
+    }
+  }
+
+  async #withClient<T>(use: (client: pg.Client) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new ConnectionError("The connection has been closed.");
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await Promise.race([
+        this.#connected().then(use),
+        new Promise<never>((_, reject) => {
+          timer = setTimeout(
+            () => reject(new ConnectionError(`The database didn't answer within ${this.#options.timeoutMs} ms.`)),
+            this.#options.timeoutMs,
+          );
+        }),
+      ]);
+    } catch (error) {
+      if (isConnectionFailure(error)) {
+        this.#drop();
+        this.#options.onFailure?.(error);
+      }
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #connected(): Promise<pg.Client> {
+    if (this.#client !== undefined) return this.#client;
+    const client = this.#options.newClient();
+    this.#client = client;
+    client.on("error", () => {
+      if (this.#client === client) this.#drop();
+    });
+    await client.connect();
+    const { rows } = await client.query("select current_setting('default_transaction_isolation') as isolation");
+    this.#explicit = rows[0]?.isolation !== "read committed";
+    if (this.#client !== client) throw new ConnectionError("The connection was lost while it was made.");
+    this.#connectedAt = performance.now();
+    return client;
+  }
+
+  #drop(): void {
+    const client = this.#client;
+    this.#client = undefined;
+    this.#connectedAt = undefined;
+    if (client === undefined) return;
+    destroy(client);
+  }
+}
+
+/** Ends a connection politely, or at once if that takes longer than `limitMs`. */
+export async function endWithin(client: pg.ClientBase & { end(): Promise<void> }, limitMs: number): Promise<void> {
+  const limit = setTimeout(() => destroy(client), limitMs);
+  await client.end().catch(() => undefined);
+  clearTimeout(limit);
+}
+
+/** Ends a connection at once, also one that doesn't answer. */
+export function destroy(client: pg.ClientBase): void {
+  // `end()` waits for an answer of the server; the socket itself is only reachable through the driver's connection.
+  const { connection } = client as unknown as { connection?: { stream?: { destroy(): void } } };
+  connection?.stream?.destroy();
+}

@@ -1,0 +1,44 @@
+import type { ClaimedRow } from "../../sql/claim/claim-steps.ts";
+import type { Lease } from "../lease.ts";
+
+/** A step that this worker has claimed, with all that its handler's call needs. */
+export interface ClaimedStep extends Lease {
+  readonly node: string;
+  readonly step: string;
+  readonly queue: string;
+  /** This call's number, from 1. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly reclaims: number;
+  /** null: no bound. */
+  readonly maxReclaims: number | null;
+  readonly snoozes: number;
+  /** The node's own timeout; null: the step's. */
+  readonly timeoutMs: number | null;
+  readonly hasInput: boolean;
+  /** The declared input; with references if `outputs` isn't null. */
+  readonly input: unknown;
+  readonly outputs: readonly (readonly unknown[])[] | null;
+}
+
+export function claimedStep(bucket: number, row: ClaimedRow): ClaimedStep {
+  return {
+    bucket,
+    runId: row.run_id,
+    key: row.key,
+    item: row.item,
+    epoch: row.epoch,
+    node: row.node,
+    step: row.step,
+    queue: row.queue,
+    attempt: row.attempts + 1,
+    maxAttempts: row.max_attempts,
+    reclaims: row.reclaims,
+    maxReclaims: row.max_reclaims,
+    snoozes: row.snoozes,
+    timeoutMs: row.timeout_ms,
+    hasInput: row.has_input,
+    input: row.input,
+    outputs: row.outputs,
+  };
+}

@@ -1,0 +1,52 @@
+import { claimSteps } from "./claim/claim-steps.ts";
+import { completeOwnRow } from "./complete/complete-own-row.ts";
+import { completeSteps } from "./complete/complete-steps.ts";
+import { lookUpCompletion } from "./complete/look-up-completion.ts";
+import { discardSteps } from "./fail/discard-steps.ts";
+import { releaseSteps } from "./fail/release-steps.ts";
+import { renewLeases } from "./lease/renew-leases.ts";
+import { reportProgress } from "./lease/report-progress.ts";
+import { notify } from "./notify/notify.ts";
+import { findEndedRuns } from "./read/find-ended-runs.ts";
+import { readEdges } from "./read/read-edges.ts";
+import { readInstallation } from "./read/read-installation.ts";
+import { readNode } from "./read/read-node.ts";
+import { readNodes } from "./read/read-nodes.ts";
+import { readRun } from "./read/read-run.ts";
+import type { Statement } from "./statement.ts";
+import { findKeyedRuns } from "./submit/find-keyed-runs.ts";
+import { submitKeyedRuns } from "./submit/submit-keyed-runs.ts";
+import { submitRuns } from "./submit/submit-runs.ts";
+import { findExhaustedSteps } from "./sweep/find-exhausted-steps.ts";
+import { findUnactivatedSteps } from "./sweep/find-unactivated-steps.ts";
+import { look } from "./sweep/look.ts";
+import { promoteSteps } from "./sweep/promote-steps.ts";
+import { reclaimSteps } from "./sweep/reclaim-steps.ts";
+
+/** Every statement of the engine, so that tests can visit each. */
+// Each has parameters of its own; the list only hands statements together with their samples.
+export const catalog: readonly Statement<any, unknown>[] = [
+  submitRuns,
+  submitKeyedRuns,
+  findKeyedRuns,
+  claimSteps,
+  completeSteps,
+  completeOwnRow,
+  lookUpCompletion,
+  releaseSteps,
+  discardSteps,
+  renewLeases,
+  reportProgress,
+  notify,
+  look,
+  promoteSteps,
+  reclaimSteps,
+  findExhaustedSteps,
+  findUnactivatedSteps,
+  findEndedRuns,
+  readRun,
+  readNodes,
+  readEdges,
+  readNode,
+  readInstallation,
+];

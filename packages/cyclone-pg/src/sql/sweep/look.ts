@@ -1,0 +1,48 @@
+import { defineStatement } from "../statement.ts";
+
+export interface LookParams {
+  readonly bucket: number;
+  readonly queues: readonly string[];
+  readonly steps: readonly string[];
+  readonly unactivatedAfterMs: number;
+}
+
+export interface LookRow {
+  readonly available: boolean;
+  readonly due: boolean;
+  readonly expired: boolean;
+  readonly unactivated: boolean;
+  /** Milliseconds until the next scheduled step is due, null: none is scheduled. */
+  readonly next_due_ms: number | null;
+}
+
+/**
+ * What there is to do in a bucket: the one query of an idle worker's poll. Each answer is one descent of a partial index, whatever
+ * the tables hold.
+ */
+export const look = defineStatement<LookParams, LookRow>({
+  name: "look",
+  text: (t) => `
+select
+  exists (
+    select from unnest($2::text[], $3::text[]) l(queue, step)
+    cross join lateral (select 1 from ${t.steps} s where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available' limit 1) a
+  ) as available,
+  coalesce(n.available_at <= statement_timestamp(), false) as due,
+  exists (select from ${t.steps} s where s.bucket = $1::smallint and s.state = 'running' and s.lease_expiry < statement_timestamp()) as expired,
+  exists (
+    select from ${t.steps} s
+    where s.bucket = $1::smallint and s.unactivated and s.finished_at < statement_timestamp() - $4::float8 * interval '1 millisecond'
+  ) as unactivated,
+  (extract(epoch from n.available_at - statement_timestamp()) * 1000)::float8 as next_due_ms
+from (select) one
+left join lateral (
+  select s.available_at
+  from ${t.steps} s
+  where s.bucket = $1::smallint and s.state = 'scheduled' and s.available_at is not null
+  order by s.available_at
+  limit 1
+) n on true`,
+  params: (p) => [p.bucket, p.queues, p.steps, p.unactivatedAfterMs],
+  sample: { bucket: 0, queues: ["default"], steps: ["fetch"], unactivatedAfterMs: 1000 },
+});

@@ -1,0 +1,152 @@
+import { bindInput } from "../../builder/bind-input.ts";
+import type { DefinitionRuntime } from "../../builder/definition.ts";
+import { isConnectionFailure, isInterruption } from "../../db/database-errors.ts";
+import { type CallEnd, decideFailure } from "../../engine/fail/decide-failure.ts";
+import type { Lease } from "../../engine/lease.ts";
+import type { Outcome } from "../../engine/outcome.ts";
+import { ShutdownError, TimeoutError } from "../../errors/abort-errors.ts";
+import { InvalidPayloadError } from "../../errors/invalid-payload-error.ts";
+import { encodePayload } from "../../model/payload.ts";
+import { validate } from "../../model/schema.ts";
+import { type LongTimeout, setLongTimeout } from "../long-timeout.ts";
+import type { ActiveCall } from "./active-call.ts";
+import { type ContextEnvironment, HandlerContext } from "./handler-context.ts";
+
+export interface CallEnvironment extends ContextEnvironment {
+  readonly maxPayloadBytes: number;
+  /** Whether a COMMIT whose reply was lost has been carried out; waits until that is certain. */
+  readonly lookUpCommit: (lease: Lease) => Promise<boolean>;
+  /** The outcome that is to be recorded; `undefined`: the lease is lost, there is nothing to record. */
+  readonly onOutcome: (call: ActiveCall, outcome: Outcome | undefined) => void;
+  /** The handler itself has ended, which may be later than its outcome. */
+  readonly onSettled: (call: ActiveCall) => void;
+  /** The handler ignores that its signal has fired and keeps its slot. */
+  readonly onStuck: (call: ActiveCall) => void;
+}
+
+/** How long a handler may take to end after its signal has fired, before its outcome is recorded without it. */
+const TIMEOUT_GRACE_MS = 5_000;
+const SHUTDOWN_GRACE_MS = 1_000;
+
+/** Calls a handler and sees to it that exactly one outcome follows, also if the handler never ends. */
+export function runCall(call: ActiveCall, definition: DefinitionRuntime, environment: CallEnvironment): void {
+  let done = false;
+  let grace: NodeJS.Timeout | undefined;
+  const timeout = startTimeout(call, definition);
+  const finish = (outcome: Outcome | undefined): void => {
+    if (done) return;
+    done = true;
+    timeout?.clear();
+    clearTimeout(grace);
+    environment.onOutcome(call, outcome);
+  };
+  const force = (reason: unknown): void => {
+    if (done || call.recording) return;
+    call.abandonTx(reason);
+    environment.onStuck(call);
+    finish(forcedOutcome(call, reason, definition));
+  };
+  call.onAbort((reason) => {
+    if (call.forfeited) return finish(undefined);
+    grace = setTimeout(() => force(reason), reason instanceof TimeoutError ? TIMEOUT_GRACE_MS : SHUTDOWN_GRACE_MS);
+    return undefined;
+  });
+  void evaluate(call, definition, environment)
+    .then((result) => (done ? undefined : settle(call, result, definition, environment)))
+    .then((outcome) => finish(call.forfeited ? undefined : outcome))
+    .finally(() => environment.onSettled(call));
+}
+
+type Evaluation = { readonly kind: "returned"; readonly output: string | null } | CallEnd;
+
+/** Binds the input, calls the handler, encodes what it returned. Never rejects. */
+async function evaluate(call: ActiveCall, definition: DefinitionRuntime, environment: CallEnvironment): Promise<Evaluation> {
+  const { step } = call;
+  let value: unknown;
+  try {
+    const { input: inputSchema, output: outputSchema } = definition.options;
+    const bound = inputOf(step);
+    const input = inputSchema === undefined ? bound : await validate(inputSchema, bound, `the input of node "${step.node}"`);
+    value = await definition.handler?.(new HandlerContext(call, environment), input);
+    // A result that comes after the timeout is refused, though it may come within the grace.
+    if (call.abortReason instanceof TimeoutError) return { kind: "timed_out", thrown: call.abortReason };
+    if (definition.kind === "action") return { kind: "returned", output: null };
+    if (outputSchema !== undefined) value = await validate(outputSchema, value, `the output of node "${step.node}"`);
+  } catch (thrown) {
+    return endOf(call, thrown);
+  }
+  try {
+    return { kind: "returned", output: encodePayload(value, `the output of node "${step.node}"`, environment.maxPayloadBytes) };
+  } catch (thrown) {
+    return thrown instanceof InvalidPayloadError ? { kind: "unstorable", thrown } : { kind: "threw", thrown };
+  }
+}
+
+/** The bound input of a claimed step. */
+function inputOf(step: { hasInput: boolean; input: unknown; outputs: readonly (readonly unknown[])[] | null }): unknown {
+  if (!step.hasInput) return undefined;
+  if (step.outputs === null) return step.input;
+  return bindInput(
+    step.input,
+    step.outputs.map((output) => output[0]),
+  );
+}
+
+/** Why the handler threw: by itself, or because of what was done to it. */
+function endOf(call: ActiveCall, thrown: unknown): CallEnd {
+  const { abortReason } = call;
+  if (abortReason instanceof ShutdownError) return { kind: "shutdown" };
+  if (abortReason instanceof TimeoutError) return { kind: "timed_out", thrown: abortReason };
+  if (call.txFailure !== undefined) {
+    return isConnectionFailure(call.txFailure) ? { kind: "crowded", thrown: call.txFailure } : { kind: "threw", thrown };
+  }
+  return { kind: "threw", thrown };
+}
+
+/** What is to be recorded for a call that has ended, after its completionTx has been committed or undone. */
+async function settle(call: ActiveCall, result: Evaluation, definition: DefinitionRuntime, environment: CallEnvironment): Promise<Outcome | undefined> {
+  const { step } = call;
+  const { backoff } = definition.options;
+  const tx = await call.tx?.catch(() => undefined);
+  if (tx === undefined) {
+    return result.kind === "returned" ? { kind: "completed", output: result.output } : decideFailure(step, result, backoff);
+  }
+  if (result.kind !== "returned") {
+    await tx.rollback();
+    const interruption = result.kind === "threw" ? (tx.connectionError ?? conflictBehind(result.thrown)) : undefined;
+    return decideFailure(step, interruption === undefined ? result : { kind: "interrupted", thrown: interruption }, backoff);
+  }
+  if (call.forfeited) return undefined;
+  call.recording = true;
+  try {
+    const committed = await tx.commit(step, result.output);
+    if (committed === "committed") return { kind: "committed" };
+    if (committed === "lost") return undefined;
+    if (await environment.lookUpCommit(step)) return { kind: "committed" };
+    return decideFailure(step, { kind: "interrupted", thrown: new Error("The reply to COMMIT was lost, and the transaction had not been committed.") }, backoff);
+  } catch (thrown) {
+    const interruption = isInterruption(thrown) ? thrown : undefined;
+    return decideFailure(step, interruption === undefined ? { kind: "threw", thrown } : { kind: "interrupted", thrown: interruption }, backoff);
+  }
+}
+
+/** The serialization failure or deadlock behind what was thrown, which the handler isn't to blame for; ORMs wrap errors. */
+function conflictBehind(thrown: unknown): unknown {
+  let error = thrown;
+  for (let depth = 0; depth < 5 && error !== undefined && error !== null; depth++) {
+    if (!isConnectionFailure(error) && isInterruption(error)) return error;
+    error = (error as { cause?: unknown }).cause;
+  }
+  return undefined;
+}
+
+function forcedOutcome(call: ActiveCall, reason: unknown, definition: DefinitionRuntime): Outcome {
+  const end: CallEnd = reason instanceof TimeoutError ? { kind: "timed_out", thrown: reason } : { kind: "shutdown" };
+  return decideFailure(call.step, end, definition.options.backoff);
+}
+
+function startTimeout(call: ActiveCall, definition: DefinitionRuntime): LongTimeout | undefined {
+  const timeoutMs = call.step.timeoutMs ?? definition.options.timeoutMs;
+  if (timeoutMs === null) return undefined;
+  return setLongTimeout(() => call.abort(new TimeoutError(call.step.runId, call.step.node, timeoutMs)), timeoutMs);
+}

@@ -1,0 +1,117 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { isTransient } from "../db/database-errors.ts";
+import type { Session } from "../db/session.ts";
+import { type ClaimedStep, claimedStep } from "../engine/claim/claimed-step.ts";
+import { lanesOf } from "../engine/claim/lanes.ts";
+import { claimSteps } from "../sql/claim/claim-steps.ts";
+import { SignalFlag } from "./signal-flag.ts";
+
+export interface ClaimLoopOptions {
+  readonly session: Session;
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly bucketCount: number;
+  readonly queues: readonly string[];
+  readonly steps: readonly string[];
+  /** Slots that a claimed step could take at once. */
+  readonly freeSlots: () => number;
+  readonly freeSlotsOf: (queue: string) => number;
+  readonly onClaimed: (steps: readonly ClaimedStep[]) => void;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+const CLAIM_MAX = 1_000;
+const RETRY_MIN_MS = 100;
+const RETRY_MAX_MS = 5_000;
+
+/**
+ * Claims what the free slots can take, and nothing more: there is no queue in memory. It goes on while claims find something, then
+ * sleeps until it is woken: by a slot, by this process's own submits and completions, by a notification, by the poll.
+ */
+export class ClaimLoop {
+  readonly #options: ClaimLoopOptions;
+  readonly #flag = new SignalFlag();
+  readonly #stop = new AbortController();
+  #stopped = false;
+  #claiming = false;
+  #turn = 0;
+  #failures = 0;
+  #running: Promise<void> | undefined;
+
+  constructor(options: ClaimLoopOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a claim is under way. */
+  get claiming(): boolean {
+    return this.#claiming;
+  }
+
+  start(): void {
+    this.#flag.raise();
+    this.#running = this.#loop();
+  }
+
+  /** There may be something to claim. */
+  wake(): void {
+    this.#flag.raise();
+  }
+
+  /** No further claim begins; resolves when the one under way has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#stop.abort();
+    this.#flag.raise();
+    await this.#running;
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#stopped) {
+      await this.#flag.taken();
+      while (!this.#stopped && (await this.#round()));
+    }
+  }
+
+  /** One claim in each bucket; tells whether it is worth another. */
+  async #round(): Promise<boolean> {
+    const { bucketCount } = this.#options;
+    let more = false;
+    this.#turn += 1;
+    for (let i = 0; i < bucketCount && !this.#stopped; i++) {
+      const bucket = (this.#turn + i) % bucketCount;
+      try {
+        more = (await this.#claim(bucket)) || more;
+        this.#failures = 0;
+      } catch (error) {
+        await this.#rest(error);
+        return true;
+      }
+    }
+    return more;
+  }
+
+  async #claim(bucket: number): Promise<boolean> {
+    const options = this.#options;
+    const limit = Math.min(options.freeSlots(), CLAIM_MAX);
+    if (limit <= 0) return false; // a slot that becomes free wakes the loop
+    const lanes = lanesOf(options.queues, options.steps, limit, options.freeSlotsOf, this.#turn);
+    if (lanes.queues.length === 0) return false;
+    this.#claiming = true;
+    try {
+      const rows = await options.session.run(claimSteps, { bucket, ...lanes, limit, owner: options.owner, leaseMs: options.leaseMs });
+      if (rows.length > 0) options.onClaimed(rows.map((row) => claimedStep(bucket, row)));
+      // With several queues each had only its share, so that there may be more.
+      return rows.length >= limit || (options.queues.length > 1 && rows.length > 0);
+    } finally {
+      this.#claiming = false;
+    }
+  }
+
+  async #rest(error: unknown): Promise<void> {
+    this.#options.onTrouble(error);
+    const patience = isTransient(error) ? RETRY_MIN_MS : RETRY_MAX_MS;
+    const delayMs = Math.min(RETRY_MAX_MS, patience * 2 ** Math.min(this.#failures, 10)) * (0.5 + Math.random() / 2);
+    await delay(delayMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+    this.#failures += 1;
+  }
+}

@@ -1,0 +1,168 @@
+import { randomBytes } from "node:crypto";
+import type { PoolClient } from "pg";
+import type { BorrowedConnections } from "../../db/borrowed-connections.ts";
+import { errorCode, isConnectionFailure } from "../../db/database-errors.ts";
+import { execute } from "../../db/execute.ts";
+import { destroy } from "../../db/session.ts";
+import type { Lease } from "../../engine/lease.ts";
+import { CompletionTxError } from "../../errors/completion-tx-error.ts";
+import { ConnectionError } from "../../errors/connection-error.ts";
+import { completeOwnRow } from "../../sql/complete/complete-own-row.ts";
+import type { Tables } from "../../sql/tables.ts";
+import { completionTxFacade } from "./facade.ts";
+
+export type IsolationLevel = "read committed" | "repeatable read" | "serializable";
+
+/** How a completion in its transaction ended. */
+export type CommitResult =
+  | "committed"
+  /** The lease was lost: all is rolled back. */
+  | "lost"
+  /** COMMIT was sent and its reply is missing: it has to be looked up. */
+  | "unknown";
+
+export interface CompletionTransactionOptions {
+  readonly connections: BorrowedConnections;
+  readonly tables: Tables;
+  readonly isolation: IsolationLevel;
+  /** Limit of the engine's own statements and of COMMIT, on our side. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * The transaction that commits together with a step's completion. The handler gets a facade; begin, completion and commit are
+ * ours. A token that lives only as long as the transaction tells if it was ended behind our back.
+ */
+export class CompletionTransaction {
+  readonly #options: CompletionTransactionOptions;
+  readonly #client: PoolClient;
+  readonly #token = randomBytes(8).toString("hex");
+  readonly #settled: () => Promise<unknown>;
+  readonly facade: PoolClient;
+  readonly beganAt = performance.now();
+  #refusal: unknown;
+  #connectionError: unknown;
+  #ended = false;
+
+  private constructor(client: PoolClient, options: CompletionTransactionOptions) {
+    this.#client = client;
+    this.#options = options;
+    client.once("error", this.#onError);
+    const { facade, settled } = completionTxFacade(client, {
+      refusal: () => this.#refusal ?? this.#connectionError,
+      onFailure: (error) => {
+        if (isConnectionFailure(error)) this.#connectionError ??= error;
+      },
+    });
+    this.facade = facade;
+    this.#settled = settled;
+  }
+
+  readonly #onError = (error: Error): void => {
+    this.#connectionError ??= error;
+  };
+
+  /** @throws ConnectionError (`CYCLONE_CONNECTION`) if no connection is to be had in time */
+  static async begin(options: CompletionTransactionOptions): Promise<CompletionTransaction> {
+    const client = await options.connections.acquire();
+    const tx = new CompletionTransaction(client, options);
+    try {
+      await client.query(`begin isolation level ${options.isolation} read write; set local cyclone.completion_tx = '${tx.#token}'`);
+      return tx;
+    } catch (error) {
+      tx.#release(true);
+      throw error;
+    }
+  }
+
+  /** Whether the connection broke under the handler, and how. */
+  get connectionError(): unknown {
+    return this.#connectionError;
+  }
+
+  /** From now on the handler's queries throw `reason`. */
+  refuse(reason: unknown): void {
+    this.#refusal ??= reason;
+  }
+
+  /**
+   * Completes the step and commits, as the last two statements.
+   * @throws CompletionTxError if the transaction was ended, or had failed; what the database throws before COMMIT was sent
+   */
+  async commit(lease: Lease, output: string | null): Promise<CommitResult> {
+    await this.#settled();
+    this.refuse(new CompletionTxError("The handler has settled: its completionTx is closed."));
+    if (this.#connectionError !== undefined) {
+      this.#release(true);
+      throw this.#connectionError;
+    }
+    try {
+      const rows = await this.#limited(execute(this.#client, this.#options.tables, completeOwnRow, { ...lease, output, token: this.#token }));
+      if (rows.length === 0) return await this.#refused();
+    } catch (error) {
+      await this.rollback();
+      if (errorCode(error) !== "25P02") throw error;
+      throw new CompletionTxError("A statement of the completionTx had failed, so it can't commit: let the error out of the handler, or guard the statement by a savepoint.", { cause: error });
+    }
+    return this.#sendCommit();
+  }
+
+  /** Undoes everything; at once, if a statement is still under way. */
+  async rollback(reason: unknown = new CompletionTxError("The completionTx has been rolled back.")): Promise<void> {
+    if (this.#ended) return;
+    this.refuse(reason);
+    try {
+      if (this.#connectionError !== undefined) throw this.#connectionError;
+      await this.#limited(this.#settled().then(() => (this.#ended ? undefined : this.#client.query("rollback"))));
+      this.#release(false);
+    } catch {
+      this.#release(true);
+    }
+  }
+
+  /** Undoes everything by closing the connection; what is under way on it fails. */
+  abandon(reason: unknown): void {
+    this.refuse(reason);
+    this.#release(true);
+  }
+
+  async #refused(): Promise<CommitResult> {
+    const { rows } = await this.#client.query("select current_setting('cyclone.completion_tx', true) as token");
+    await this.rollback();
+    if (rows[0]?.token === this.#token) return "lost";
+    throw new CompletionTxError("The completionTx was ended behind the engine's back (a COMMIT or ROLLBACK inside a text of several statements?): the step is not completed.");
+  }
+
+  async #sendCommit(): Promise<CommitResult> {
+    try {
+      const { command } = await this.#limited(this.#client.query("commit"));
+      this.#release(false);
+      return command === "COMMIT" ? "committed" : "lost";
+    } catch (error) {
+      const lostReply = isConnectionFailure(error) || errorCode(error) === undefined;
+      this.#release(true);
+      if (lostReply) return "unknown";
+      throw error; // the database refused the COMMIT (a deferred constraint, a serialization failure): nothing of it is there
+    }
+  }
+
+  async #limited<T>(work: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new ConnectionError(`The database didn't answer within ${this.#options.timeoutMs} ms.`)), this.#options.timeoutMs);
+    });
+    try {
+      return await Promise.race([work, limit]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #release(broken: boolean): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#client.removeListener("error", this.#onError);
+    if (broken) destroy(this.#client);
+    this.#client.release(broken);
+  }
+}

@@ -1,0 +1,15 @@
+export interface LongTimeout {
+  clear(): void;
+}
+
+const STEP_MS = 2 ** 31 - 1;
+
+/** A timer without the limit of `setTimeout`, which fires at once beyond 24.8 days. */
+export function setLongTimeout(run: () => void, delayMs: number): LongTimeout {
+  let timer: NodeJS.Timeout;
+  const arm = (leftMs: number): void => {
+    timer = leftMs <= STEP_MS ? setTimeout(run, leftMs) : setTimeout(() => arm(leftMs - STEP_MS), STEP_MS);
+  };
+  arm(delayMs);
+  return { clear: () => clearTimeout(timer) };
+}

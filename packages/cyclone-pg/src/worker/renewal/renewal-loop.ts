@@ -1,0 +1,120 @@
+import type { Session } from "../../db/session.ts";
+import { compareLeases, leaseArrays } from "../../engine/lease.ts";
+import { renewLeases } from "../../sql/lease/renew-leases.ts";
+import { reportProgress } from "../../sql/lease/report-progress.ts";
+import type { NumberedLease } from "./messages.ts";
+
+export interface RenewalLoopOptions {
+  readonly session: Session;
+  readonly leaseMs: number;
+  /** Whether the main loop has been stuck for so long that its leases are given up. */
+  readonly givenUp: () => boolean;
+  readonly onLost: (ids: number[]) => void;
+  readonly onRenewed: () => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+const BATCH_MAX = 1_000;
+
+/**
+ * Renews all leases of a worker every third of their length, one statement per bucket, on a connection of its own. It runs in the
+ * renewal thread, or in the main loop where no thread can be had. A failure is tried again soon, well within the lease.
+ */
+export class RenewalLoop {
+  readonly #options: RenewalLoopOptions;
+  readonly #leases = new Map<number, NumberedLease>();
+  readonly #progress = new Map<number, { fraction: number; message: string | null }>();
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(options: RenewalLoopOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#later(this.#options.leaseMs / 3);
+  }
+
+  add(leases: readonly NumberedLease[]): void {
+    for (const lease of leases) this.#leases.set(lease.id, lease);
+  }
+
+  remove(ids: readonly number[]): void {
+    for (const id of ids) {
+      this.#leases.delete(id);
+      this.#progress.delete(id);
+    }
+  }
+
+  /** Written with the next renewal; only the last value counts. */
+  progress(id: number, fraction: number, message: string | null): void {
+    if (this.#leases.has(id)) this.#progress.set(id, { fraction, message });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+    await this.#options.session.close();
+  }
+
+  #later(delayMs: number): void {
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      this.#running = this.#turn();
+    }, delayMs);
+  }
+
+  async #turn(): Promise<void> {
+    const { leaseMs } = this.#options;
+    const began = performance.now();
+    try {
+      if (!this.#options.givenUp()) await this.#renewAll();
+      this.#later(Math.max(0, leaseMs / 3 - (performance.now() - began)));
+    } catch (error) {
+      this.#options.onFailure(error);
+      this.#later(Math.min(1_000, leaseMs / 10));
+    }
+  }
+
+  async #renewAll(): Promise<void> {
+    const byBucket = groupByBucket(this.#leases.values());
+    for (const leases of byBucket.values()) {
+      leases.sort(compareLeases);
+      for (let i = 0; i < leases.length; i += BATCH_MAX) await this.#renew(leases.slice(i, i + BATCH_MAX));
+    }
+    if (byBucket.size > 0) this.#options.onRenewed();
+  }
+
+  async #renew(batch: readonly NumberedLease[]): Promise<void> {
+    const [row] = await this.#options.session.run(renewLeases, { ...leaseArrays(batch), leaseMs: this.#options.leaseMs });
+    const lost = (row?.lost ?? []).flatMap((place) => batch[place - 1]?.id ?? []);
+    // One that was completed meanwhile has been removed, or will be ignored by the main loop.
+    const stillHeld = lost.filter((id) => this.#leases.has(id));
+    this.remove(stillHeld);
+    if (stillHeld.length > 0) this.#options.onLost(stillHeld);
+    await this.#report(batch.filter((lease) => this.#progress.has(lease.id)));
+  }
+
+  async #report(leases: readonly NumberedLease[]): Promise<void> {
+    if (leases.length === 0) return;
+    const values = leases.map((lease) => this.#progress.get(lease.id));
+    for (const lease of leases) this.#progress.delete(lease.id);
+    await this.#options.session.run(reportProgress, {
+      ...leaseArrays(leases),
+      fractions: values.map((value) => value?.fraction ?? 0),
+      messages: values.map((value) => value?.message ?? null),
+    });
+  }
+}
+
+function groupByBucket(leases: Iterable<NumberedLease>): Map<number, NumberedLease[]> {
+  const groups = new Map<number, NumberedLease[]>();
+  for (const lease of leases) {
+    const group = groups.get(lease.bucket);
+    if (group === undefined) groups.set(lease.bucket, [lease]);
+    else group.push(lease);
+  }
+  return groups;
+}

@@ -1,0 +1,164 @@
+import type { Session } from "../db/session.ts";
+import type { Settlement } from "../engine/outcome.ts";
+import { exhaustedSettlement } from "../engine/sweep/exhausted.ts";
+import { findExhaustedSteps } from "../sql/sweep/find-exhausted-steps.ts";
+import { findUnactivatedSteps } from "../sql/sweep/find-unactivated-steps.ts";
+import { look, type LookRow } from "../sql/sweep/look.ts";
+import { promoteSteps } from "../sql/sweep/promote-steps.ts";
+import { type ReclaimedRow, reclaimSteps } from "../sql/sweep/reclaim-steps.ts";
+
+export interface SweeperOptions {
+  readonly session: Session;
+  readonly bucketCount: number;
+  readonly queues: readonly string[];
+  readonly steps: readonly string[];
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  /** There are available steps that this worker could claim. */
+  readonly onAvailable: () => void;
+  /** So many steps were promoted or reclaimed, of whatever name. */
+  readonly onReleased: (count: number) => void;
+  readonly onReclaimed: (rows: readonly ReclaimedRow[]) => void;
+  /** For the recorder: discards of exhausted steps, activations that were missed. */
+  readonly record: (settlement: Settlement) => void;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+const PROMOTE_MAX = 1_000;
+const RECLAIM_MAX = 100;
+const ACTIVATE_MAX = 500;
+const BATCHES_MAX = 10;
+/** A completion's own worker activates what follows at once; older ones were missed. */
+const UNACTIVATED_AFTER_MS = 2_000;
+const DUE_AGAIN_MS = 100;
+/** Polls of an idle worker are this much longer than asked, at random, so that workers don't move in step. */
+const JITTER = 0.3;
+
+/**
+ * The poll: looks at each bucket by one statement, and does what is due. Every worker does it, again and again, whatever happened
+ * before: promotion, reclaims, missed activations depend on no message and no timer of another process.
+ */
+export class Sweeper {
+  readonly #options: SweeperOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #nextAt = Number.POSITIVE_INFINITY;
+  #lastLookAt: number | undefined;
+  #sweeping: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(options: SweeperOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#schedule(0);
+  }
+
+  /** A step of ours is due after so long: look then, if no poll comes before. */
+  lookIn(delayMs: number): void {
+    if (performance.now() + delayMs < this.#nextAt) this.#schedule(delayMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#sweeping;
+  }
+
+  /** One round over all buckets now. @throws nothing: trouble is reported, and the next round tries again */
+  async sweep(): Promise<void> {
+    let nextMs = this.#options.pollMs * (1 + Math.random() * JITTER);
+    try {
+      for (let bucket = 0; bucket < this.#options.bucketCount && !this.#stopped; bucket++) {
+        nextMs = Math.min(nextMs, await this.#sweepBucket(bucket));
+      }
+    } catch (error) {
+      this.#lastLookAt = undefined;
+      this.#options.onTrouble(error);
+    }
+    this.#schedule(nextMs);
+  }
+
+  #schedule(delayMs: number): void {
+    clearTimeout(this.#timer);
+    if (this.#stopped) return;
+    this.#nextAt = performance.now() + delayMs;
+    this.#timer = setTimeout(() => {
+      this.#nextAt = Number.POSITIVE_INFINITY;
+      this.#sweeping = this.sweep();
+    }, delayMs);
+  }
+
+  /** @returns in how many milliseconds the bucket's next scheduled step is due */
+  async #sweepBucket(bucket: number): Promise<number> {
+    const { session, queues, steps } = this.#options;
+    const [seen] = await session.run(look, { bucket, queues, steps, unactivatedAfterMs: UNACTIVATED_AFTER_MS });
+    if (seen === undefined) return Number.POSITIVE_INFINITY;
+    this.#watchForBreaks();
+    if (seen.due) await this.#promote(bucket);
+    if (seen.expired && this.#mayReclaim()) await this.#reclaim(bucket);
+    if (seen.unactivated) await this.#activate(bucket);
+    if (seen.available) this.#options.onAvailable();
+    return nextLookMs(seen);
+  }
+
+  async #promote(bucket: number): Promise<void> {
+    for (let i = 0; i < BATCHES_MAX; i++) {
+      const [row] = await this.#options.session.run(promoteSteps, { bucket, limit: PROMOTE_MAX });
+      const promoted = row?.promoted ?? 0;
+      if (promoted > 0) this.#options.onReleased(promoted);
+      if (promoted < PROMOTE_MAX) return;
+    }
+  }
+
+  async #reclaim(bucket: number): Promise<void> {
+    const guardMs = this.#guardMs();
+    const { session } = this.#options;
+    for (let i = 0; i < BATCHES_MAX; i++) {
+      const rows = await session.run(reclaimSteps, { bucket, limit: RECLAIM_MAX, guardMs });
+      if (rows.length > 0) {
+        this.#options.onReclaimed(rows);
+        this.#options.onReleased(rows.length);
+      }
+      if (rows.length < RECLAIM_MAX) break;
+    }
+    for (const row of await session.run(findExhaustedSteps, { bucket, limit: RECLAIM_MAX, guardMs })) {
+      this.#options.record(exhaustedSettlement(bucket, row));
+    }
+  }
+
+  async #activate(bucket: number): Promise<void> {
+    const rows = await this.#options.session.run(findUnactivatedSteps, { bucket, limit: ACTIVATE_MAX, olderThanMs: UNACTIVATED_AFTER_MS });
+    for (const row of rows) {
+      this.#options.record({
+        lease: { bucket, runId: row.run_id, key: row.key, item: row.item, epoch: row.epoch },
+        outcome: { kind: "committed" },
+      });
+    }
+  }
+
+  // After an outage longer than the lease every live handler's lease has expired. So nothing is reclaimed before this worker has been
+  // connected, and the server up, for a third of a lease without a break: by then each live owner has renewed.
+  #mayReclaim(): boolean {
+    const { connectedAt } = this.#options.session;
+    return connectedAt !== undefined && performance.now() - connectedAt >= this.#guardMs();
+  }
+
+  #guardMs(): number {
+    return this.#options.leaseMs / 3;
+  }
+
+  /** A process that was stopped for a while (SIGSTOP, a sleeping laptop) counts as one that has just connected. */
+  #watchForBreaks(): void {
+    const now = performance.now();
+    const longest = 2 * this.#options.pollMs * (1 + JITTER) + this.#guardMs();
+    if (this.#lastLookAt !== undefined && now - this.#lastLookAt > longest) this.#options.session.restartConnectedClock();
+    this.#lastLookAt = now;
+  }
+}
+
+function nextLookMs(seen: LookRow): number {
+  if (seen.next_due_ms === null) return Number.POSITIVE_INFINITY;
+  // What was due has been promoted, or others hold it: what comes after it isn't known before the next look.
+  return seen.due ? DUE_AGAIN_MS : Math.max(1, Math.ceil(seen.next_due_ms));
+}

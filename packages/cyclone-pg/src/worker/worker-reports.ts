@@ -1,0 +1,22 @@
+import type { ClaimedStep } from "../engine/claim/claimed-step.ts";
+import type { Lease } from "../engine/lease.ts";
+import type { EndedRun, Outcome } from "../engine/outcome.ts";
+import type { ReclaimedRow } from "../sql/sweep/reclaim-steps.ts";
+import type { ActiveCall } from "./call/active-call.ts";
+
+/** What a worker tells of itself; the client makes events and log lines of it. */
+export interface WorkerReports {
+  claimed(step: ClaimedStep): void;
+  recorded(call: ActiveCall, outcome: Outcome): void;
+  ended(run: EndedRun): void;
+  reclaimed(rows: readonly ReclaimedRow[]): void;
+  leaseLost(step: ClaimedStep): void;
+  blocked(blockedMs: number): void;
+  stuck(step: ClaimedStep): void;
+  /** A completionTx has been open for longer than a lease. */
+  longTx(step: ClaimedStep, leaseMs: number): void;
+  /** The database refuses a row for good; `completed`: only what follows from it is missing. */
+  refused(lease: Lease, error: unknown, completed: boolean): void;
+  /** A statement failed and is tried again. */
+  trouble(error: unknown): void;
+}

@@ -1,0 +1,311 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { DefinitionRuntime } from "../builder/definition.ts";
+import { BorrowedConnections } from "../db/borrowed-connections.ts";
+import { type ConnectionSource, newClient } from "../db/connection-source.ts";
+import { isTransient } from "../db/database-errors.ts";
+import { Session } from "../db/session.ts";
+import type { ClaimedStep } from "../engine/claim/claimed-step.ts";
+import type { Lease } from "../engine/lease.ts";
+import type { EndedRun, Outcome, Settlement } from "../engine/outcome.ts";
+import { LeaseLostError, ShutdownError } from "../errors/abort-errors.ts";
+import type { Logger } from "../model/logger.ts";
+import { lookUpCompletion } from "../sql/complete/look-up-completion.ts";
+import type { Tables } from "../sql/tables.ts";
+import { ActiveCall } from "./call/active-call.ts";
+import { type CallEnvironment, runCall } from "./call/run-call.ts";
+import { ClaimLoop } from "./claim-loop.ts";
+import { CompletionTransaction } from "./completion-tx/completion-transaction.ts";
+import type { ConnectionBudget } from "./connection-budget.ts";
+import { Recorder } from "./recorder.ts";
+import { LeaseKeeper } from "./renewal/lease-keeper.ts";
+import { Slots } from "./slots.ts";
+import { Sweeper } from "./sweeper.ts";
+import type { WorkerReports } from "./worker-reports.ts";
+
+export interface WorkerOptions {
+  readonly source: ConnectionSource;
+  readonly tables: Tables;
+  readonly schema: string;
+  readonly bucketCount: number;
+  readonly steps: ReadonlyMap<string, DefinitionRuntime>;
+  readonly queues: ReadonlyMap<string, number>;
+  readonly concurrency: number;
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly maxBlockedMs: number;
+  readonly maxPayloadBytes: number;
+  readonly budget: ConnectionBudget;
+  readonly log: Logger;
+  readonly reports: WorkerReports;
+  /** Other processes may want to know: steps have become available. */
+  readonly onAvailable: () => void;
+  /** Runs have ended by what this worker recorded. */
+  readonly onEnded: (runs: readonly EndedRun[]) => void;
+}
+
+interface Member extends Settlement {
+  /** `undefined` for what the sweep records: nobody here called a handler for it. */
+  readonly call: ActiveCall | undefined;
+}
+
+const STATEMENT_LIMIT_MS = 15_000;
+const TX_ACQUIRE_LIMIT_MS = 60_000;
+const GIVE_BACK_LIMIT_MS = 5_000;
+
+/** One worker: claims steps, calls their handlers, keeps their leases, records their outcomes, sweeps. */
+export class Worker {
+  /** The client's identity as owner of leases, new in each process. */
+  readonly id = randomUUID();
+  readonly #options: WorkerOptions;
+  readonly #slots: Slots;
+  readonly #claimSession: Session;
+  readonly #recordSession: Session;
+  readonly #txConnections: BorrowedConnections;
+  readonly #keeper: LeaseKeeper;
+  readonly #recorder: Recorder<Member>;
+  readonly #claimLoop: ClaimLoop;
+  readonly #sweeper: Sweeper;
+  readonly #environment: CallEnvironment;
+  /** Calls whose outcome isn't recorded yet, by lease number. */
+  readonly #calls = new Map<number, ActiveCall>();
+  #nextLeaseId = 1;
+  #stopping: Promise<void> | undefined;
+  /** The database doesn't answer and the time for stopping is over. */
+  #abandoned = false;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    const timeoutMs = Math.min(options.leaseMs / 2, STATEMENT_LIMIT_MS);
+    const session = (name: string): Session =>
+      new Session({ newClient: () => newClient(options.source.config, `cyclone ${name}`), tables: options.tables, timeoutMs });
+    this.#claimSession = session("claim");
+    this.#recordSession = session("record");
+    this.#slots = new Slots(options.concurrency, options.queues);
+    this.#txConnections = new BorrowedConnections({
+      config: options.source.config,
+      applicationName: "cyclone completionTx",
+      max: options.budget.completionTx,
+      acquireTimeoutMs: TX_ACQUIRE_LIMIT_MS,
+      purpose: "completionTx",
+    });
+    this.#keeper = this.#makeKeeper();
+    this.#recorder = this.#makeRecorder();
+    this.#claimLoop = this.#makeClaimLoop();
+    this.#sweeper = this.#makeSweeper();
+    this.#environment = this.#makeEnvironment(timeoutMs);
+  }
+
+  start(): void {
+    this.#keeper.start();
+    this.#claimLoop.start();
+    this.#sweeper.start();
+  }
+
+  /** There may be steps to claim. */
+  wake(): void {
+    this.#claimLoop.wake();
+  }
+
+  /** Whether nothing is being claimed, called or recorded. */
+  get idle(): boolean {
+    return this.#calls.size === 0 && this.#slots.used === 0 && this.#recorder.size === 0 && !this.#claimLoop.claiming;
+  }
+
+  /**
+   * Claims no more, waits for handlers up to `timeoutMs`, then fires their signals and gives their steps back. Leases are renewed
+   * until the last outcome is recorded. Safe to call again: it is the same stop.
+   */
+  stop(timeoutMs: number): Promise<void> {
+    this.#stopping ??= this.#stop(timeoutMs);
+    return this.#stopping;
+  }
+
+  async #stop(timeoutMs: number): Promise<void> {
+    await Promise.all([this.#claimLoop.stop(), this.#sweeper.stop()]);
+    await this.#untilCallsEnd(timeoutMs);
+    if (this.#calls.size > 0) {
+      for (const call of this.#calls.values()) call.abort(new ShutdownError());
+      await this.#untilCallsEnd(GIVE_BACK_LIMIT_MS);
+      this.#abandoned = true;
+      this.#recorder.abandon();
+    }
+    await this.#recorder.idle();
+    await this.#keeper.stop();
+    await Promise.all([this.#claimSession.close(), this.#recordSession.close(), this.#txConnections.close()]);
+  }
+
+  async #untilCallsEnd(limitMs: number): Promise<void> {
+    if (this.#calls.size === 0) return;
+    const ended = new Promise<void>((resolve) => {
+      this.#onCallEnded = () => {
+        if (this.#calls.size === 0) resolve();
+      };
+    });
+    const limit = new AbortController();
+    await Promise.race([ended, delay(limitMs, undefined, { signal: limit.signal }).catch(() => undefined)]);
+    limit.abort();
+    this.#onCallEnded = undefined;
+  }
+  #onCallEnded: (() => void) | undefined;
+
+  #begin(steps: readonly ClaimedStep[]): void {
+    const calls = steps.map((step) => new ActiveCall(step, this.#nextLeaseId++));
+    this.#keeper.add(
+      calls.map(({ leaseId, step: { bucket, runId, key, item, epoch } }) => ({ id: leaseId, bucket, runId, key, item, epoch })),
+    );
+    for (const call of calls) {
+      const definition = this.#options.steps.get(call.step.step);
+      if (definition === undefined) continue; // lanes are made of the handlers' names
+      this.#calls.set(call.leaseId, call);
+      this.#slots.take(call.step.queue);
+      this.#options.reports.claimed(call.step);
+      runCall(call, definition, this.#environment);
+    }
+  }
+
+  #settled(call: ActiveCall): void {
+    this.#slots.release(call.step.queue);
+    this.#claimLoop.wake();
+  }
+
+  #outcome(call: ActiveCall, outcome: Outcome | undefined): void {
+    if (outcome === undefined) {
+      this.#forget(call);
+      this.#options.reports.leaseLost(call.step);
+      return;
+    }
+    call.recording = true;
+    const { bucket, runId, key, item, epoch } = call.step;
+    this.#recorder.push({ lease: { bucket, runId, key, item, epoch }, outcome, call });
+  }
+
+  #recorded(member: Member, moved: boolean): void {
+    const { call, outcome } = member;
+    if (call !== undefined) {
+      this.#forget(call);
+      if (moved) this.#options.reports.recorded(call, outcome);
+      else this.#options.reports.leaseLost(call.step);
+      this.#claimLoop.wake();
+    }
+    if (moved && outcome.kind === "release") this.#sweeper.lookIn(outcome.delayMs);
+  }
+
+  #forget(call: ActiveCall): void {
+    this.#calls.delete(call.leaseId);
+    this.#keeper.remove([call.leaseId]);
+    this.#onCallEnded?.();
+  }
+
+  #lost(ids: readonly number[]): void {
+    for (const id of ids) {
+      const call = this.#calls.get(id);
+      // One whose outcome is under way learns from the database what came of it.
+      if (call === undefined || call.recording) continue;
+      call.forfeit(new LeaseLostError(call.step.runId, call.step.node));
+    }
+  }
+
+  async #lookUpCommit(lease: Lease): Promise<boolean> {
+    for (let waitMs = 50; ; waitMs = Math.min(2_000, waitMs * 2)) {
+      try {
+        const [row] = await this.#recordSession.run(lookUpCompletion, lease);
+        if (row !== undefined) return row.state === "completed" && row.epoch === lease.epoch;
+      } catch (error) {
+        if (!isTransient(error) || this.#abandoned) throw error;
+        this.#options.reports.trouble(error);
+      }
+      await delay(waitMs);
+    }
+  }
+
+  #makeKeeper(): LeaseKeeper {
+    const { source, schema, leaseMs, maxBlockedMs, log, reports } = this.#options;
+    return new LeaseKeeper({
+      config: source.config,
+      applicationName: "cyclone renewal",
+      schema,
+      leaseMs,
+      maxBlockedMs,
+      log,
+      onLost: (ids) => this.#lost(ids),
+      onBlocked: (blockedMs) => reports.blocked(blockedMs),
+    });
+  }
+
+  #makeRecorder(): Recorder<Member> {
+    const { reports } = this.#options;
+    return new Recorder<Member>({
+      session: this.#recordSession,
+      owner: this.id,
+      onRecorded: (member, moved) => this.#recorded(member, moved),
+      onActivated: () => {
+        this.#claimLoop.wake();
+        this.#options.onAvailable();
+      },
+      onEnded: (runs) => {
+        for (const run of runs) reports.ended(run);
+        this.#options.onEnded(runs);
+      },
+      onRefused: (member, error, completed) => reports.refused(member.lease, error, completed),
+      onTrouble: (error) => reports.trouble(error),
+    });
+  }
+
+  #makeClaimLoop(): ClaimLoop {
+    const { bucketCount, leaseMs, steps, reports } = this.#options;
+    return new ClaimLoop({
+      session: this.#claimSession,
+      owner: this.id,
+      leaseMs,
+      bucketCount,
+      queues: [...this.#options.queues.keys()],
+      steps: [...steps.keys()],
+      // What is being recorded has left its slot; as much again may be on the way, not more.
+      freeSlots: () => Math.min(this.#slots.free, 2 * this.#options.concurrency - this.#calls.size),
+      freeSlotsOf: (queue) => this.#slots.freeOf(queue),
+      onClaimed: (claimed) => this.#begin(claimed),
+      onTrouble: (error) => reports.trouble(error),
+    });
+  }
+
+  #makeSweeper(): Sweeper {
+    const { bucketCount, leaseMs, pollMs, reports } = this.#options;
+    return new Sweeper({
+      session: this.#claimSession,
+      bucketCount,
+      queues: [...this.#options.queues.keys()],
+      steps: [...this.#options.steps.keys()],
+      leaseMs,
+      pollMs,
+      onAvailable: () => this.#claimLoop.wake(),
+      onReleased: () => {
+        this.#claimLoop.wake();
+        this.#options.onAvailable();
+      },
+      onReclaimed: (rows) => reports.reclaimed(rows),
+      record: (settlement) => this.#recorder.push({ ...settlement, call: undefined }),
+      onTrouble: (error) => reports.trouble(error),
+    });
+  }
+
+  #makeEnvironment(timeoutMs: number): CallEnvironment {
+    const { tables, log, reports, leaseMs, maxPayloadBytes } = this.#options;
+    return {
+      log,
+      maxPayloadBytes,
+      beginTx: (isolation) => CompletionTransaction.begin({ connections: this.#txConnections, tables, isolation, timeoutMs }),
+      onTxBegun: (call) => {
+        const timer = setTimeout(() => {
+          if (this.#calls.has(call.leaseId) && !call.recording) reports.longTx(call.step, leaseMs);
+        }, leaseMs);
+        timer.unref();
+      },
+      onProgress: (call, fraction, message) => this.#keeper.progress(call.leaseId, fraction, message ?? null),
+      lookUpCommit: (lease) => this.#lookUpCommit(lease),
+      onOutcome: (call, outcome) => this.#outcome(call, outcome),
+      onSettled: (call) => this.#settled(call),
+      onStuck: (call) => reports.stuck(call.step),
+    };
+  }
+}
