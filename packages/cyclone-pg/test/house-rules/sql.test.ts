@@ -4,6 +4,8 @@ import { lexemesOf, type SourceFile, sourceFiles } from "./source-files.ts";
 /** Session and transaction commands, which belong to whoever holds the connection. */
 const SESSION_COMMAND =
   /^(begin|start transaction|commit|rollback|savepoint|release savepoint|abort|set (local|session)|listen|unlisten|notify|show)\b/i;
+/** Where transactions are begun and ended: the connections, a client's own transactions, a handler's completionTx. */
+const CONNECTION_HOLDERS = ["db/", "client/statements.ts", "worker/completion-tx/"];
 const STATEMENT =
   /\b(select\b[^]*\bfrom|insert\s+into|update\s+\S+(\s+\S+)?\s+set|delete\s+from|(create|alter|drop)\s+(table|schema|index|type|view|function|database)|truncate\s|lock\s+table|for\s+update|pg_(try_)?advisory)\b|^\s*select\s|^\s*with\s+\w+\s+as\b/i;
 
@@ -71,7 +73,7 @@ test("the catalogue rule can fail", () => {
 
 function strayStatements({ path, text }: SourceFile): string[] {
   if (isSqlFile(path)) return [];
-  const holdsConnections = path.startsWith("db/") || path.startsWith("worker/completion-tx/");
+  const holdsConnections = CONNECTION_HOLDERS.some((place) => path.startsWith(place));
   const isException = (sql: string) =>
     EXCEPTIONS.some(({ folder, pattern }) => path.startsWith(folder) && pattern.test(sql));
   return lexemesOf(text)
