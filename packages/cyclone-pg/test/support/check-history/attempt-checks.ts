@@ -1,4 +1,12 @@
-import { type Check, notRetried, retriedRuns } from "./check.ts";
+import { type Check, type CheckedTables, notRetried, retriedRuns } from "./check.ts";
+
+/** Steps with the number of their recorded calls. */
+const withCalls = (t: CheckedTables, where: string): string => `(
+        select s.*, coalesce(a.n, 0) as calls
+        from ${t.steps} s
+        left join (select bucket, run_id, key, item, count(*) as n from ${t.attempts} ${where} group by bucket, run_id, key, item) a
+          using (bucket, run_id, key, item)
+      ) s`;
 
 /** Calls are charged and counted as they ended, and leases are where they belong. */
 export const attemptChecks: readonly Check[] = [
@@ -23,12 +31,8 @@ export const attemptChecks: readonly Check[] = [
     ...retriedRuns,
     sql: (t) => `
       select format('run %s node %s (%s) has attempts %s, its recorded calls give %s', s.run_id, s.node, s.state, s.attempts, c.n) as message
-      from ${t.steps} s
-      cross join lateral (
-        select count(a.epoch) + (s.state = 'completed' and s.lease_epoch > 0)::int as n
-        from ${t.attempts} a
-        where a.bucket = s.bucket and a.run_id = s.run_id and a.key = s.key and a.item = s.item and a.outcome in ('failed', 'timed_out', 'discarded')
-      ) c
+      from ${withCalls(t, "where outcome in ('failed', 'timed_out', 'discarded')")}
+      cross join lateral (select s.calls + (s.state = 'completed' and s.lease_epoch > 0)::int as n) c
       where s.attempts <> c.n and ${notRetried("s.run_id")}`,
   },
   {
@@ -36,12 +40,8 @@ export const attemptChecks: readonly Check[] = [
     mode: "safety",
     sql: (t) => `
       select format('run %s node %s (%s) was claimed %s times, but %s calls are recorded', s.run_id, s.node, s.state, s.lease_epoch, c.n) as message
-      from ${t.steps} s
-      cross join lateral (
-        select count(a.epoch) + (s.state in ('running', 'completed', 'waiting') and s.lease_epoch > 0)::int as n
-        from ${t.attempts} a
-        where a.bucket = s.bucket and a.run_id = s.run_id and a.key = s.key and a.item = s.item
-      ) c
+      from ${withCalls(t, "")}
+      cross join lateral (select s.calls + (s.state in ('running', 'completed', 'waiting') and s.lease_epoch > 0)::int as n) c
       where s.lease_epoch <> c.n`,
   },
   {

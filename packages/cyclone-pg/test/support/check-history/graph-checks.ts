@@ -94,16 +94,16 @@ export const graphChecks: readonly Check[] = [
       select format('run %s is %s (finished at %s) with %s of %s nodes completed, %s discarded, %s cancelled, %s not counted yet',
         r.id, r.state, r.finished_at, c.completed, c.nodes, c.discarded, c.cancelled, c.unactivated) as message
       from ${t.runs} r
-      cross join lateral (
-        select count(*) as nodes, count(*) filter (where s.state = 'completed') as completed,
+      left join (
+        select s.bucket, s.run_id, count(*) as nodes, count(*) filter (where s.state = 'completed') as completed,
           count(*) filter (where s.state = 'discarded') as discarded, count(*) filter (where s.state = 'cancelled') as cancelled,
           count(*) filter (where s.unactivated) as unactivated
-        from ${t.steps} s where s.bucket = r.bucket and s.run_id = r.id and s.item = 0
-      ) c
+        from ${t.steps} s where s.item = 0 group by s.bucket, s.run_id
+      ) c on c.bucket = r.bucket and c.run_id = r.id
       where case r.state::text
-        when 'running' then r.finished_at is not null or c.completed + c.discarded + c.cancelled - c.unactivated = c.nodes
+        when 'running' then r.finished_at is not null or coalesce(c.completed + c.discarded + c.cancelled - c.unactivated, 0) = coalesce(c.nodes, 0)
         when 'completed' then r.finished_at is null or c.completed - c.unactivated < c.nodes
-        when 'failed' then r.finished_at is null or c.discarded = 0
+        when 'failed' then r.finished_at is null or coalesce(c.discarded, 0) = 0
         else r.finished_at is null
       end`,
   },

@@ -24,12 +24,12 @@ export const ledgerChecks = (steps: readonly string[] | undefined): readonly Che
       needs: "ledger",
       ...records,
       sql: (t) => `
-        select format('run %s node %s is %s, and has %s ledger rows (epochs %s)', s.run_id, s.node, s.state, l.n, l.epochs) as message
+        select format('run %s node %s is %s, and has %s ledger rows (epochs %s)', s.run_id, s.node, s.state, coalesce(l.n, 0), l.epochs) as message
         from ${t.steps} s
-        cross join lateral (
-          select count(*) as n, string_agg(l.epoch::text, ', ' order by l.epoch) as epochs from ${t.ledger} l where l.run_id = s.run_id and l.node = s.node
-        ) l
-        where l.n <> (s.state = 'completed' and ${writers})::int`,
+        left join (
+          select l.run_id, l.node, count(*) as n, string_agg(l.epoch::text, ', ' order by l.epoch) as epochs from ${t.ledger} l group by l.run_id, l.node
+        ) l on l.run_id = s.run_id and l.node = s.node
+        where coalesce(l.n, 0) <> (s.state = 'completed' and ${writers})::int`,
     },
     {
       name: "ledger-epoch",
@@ -37,10 +37,9 @@ export const ledgerChecks = (steps: readonly string[] | undefined): readonly Che
       needs: "ledger",
       sql: (t) => `
         select format('run %s node %s was completed with epoch %s, its ledger row has %s', s.run_id, s.node, s.lease_epoch, l.epoch) as message
-        from ${t.ledger} l
+        from (select run_id, node, min(epoch) as epoch from ${t.ledger} group by run_id, node having count(*) = 1) l
         join ${t.steps} s on s.run_id = l.run_id and s.node = l.node
-        where s.state = 'completed' and l.epoch <> s.lease_epoch
-          and 1 = (select count(*) from ${t.ledger} o where o.run_id = l.run_id and o.node = l.node)`,
+        where s.state = 'completed' and l.epoch <> s.lease_epoch`,
     },
     {
       name: "ledger-orphan",

@@ -159,6 +159,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     check: "run-state",
+    what: "a run was written without its nodes",
+    corrupt: [
+      `insert into cyclone_runs (bucket, id, kind, name, remaining) values (0, '${nobody}', 'workflow', 'w', 0)`,
+    ],
+    message: new RegExp(`run ${nobody} is running`),
+  },
+  {
+    check: "run-state",
     what: "a run has failed without a discarded node",
     corrupt: [run(completed, "state = 'failed'")],
     message: /is failed .* 0 discarded/,
