@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, realpathSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,6 +8,7 @@ import { PackageFolder } from "../../test/support/package-folder.ts";
 import { listPackages } from "./list-packages.ts";
 
 const CLONE = fileURLToPath(new URL("../../../..", import.meta.url));
+const listed = () => listPackages(CLONE).packages.map((path) => realpathSync(join(CLONE, path)));
 
 describe("listPackages", () => {
   test("finds plain, scoped and nested packages, in order", () => {
@@ -93,18 +95,32 @@ describe("listPackages", () => {
   });
 
   test("agrees with another way of counting, on this clone", () => {
-    const listed = listPackages(CLONE).packages.map((path) => realpathSync(join(CLONE, path)));
-    expect(new Set(listed)).toEqual(countIndependently(CLONE));
-    expect(listed.length).toBe(new Set(listed).size);
+    expect(new Set(listed())).toEqual(countIndependently(CLONE));
+    expect(listed().length).toBe(new Set(listed()).size);
   });
 
-  test("agrees with what npm recorded of this clone, optional packages for other platforms aside", () => {
-    const record = join(CLONE, "node_modules/.package-lock.json");
-    const { packages } = JSON.parse(readFileSync(record, "utf8")) as {
-      packages: Record<string, { link?: boolean; resolved?: string }>;
+  test("agrees with npm, which lists the folder itself too", () => {
+    const { stdout } = spawnSync("npm", ["ls", "--all", "--parseable"], { cwd: CLONE, encoding: "utf8" });
+    const npm = new Set(
+      stdout
+        .trim()
+        .split("\n")
+        .map((path) => realpathSync(path)),
+    );
+    npm.delete(realpathSync(CLONE));
+    expect(new Set(listed())).toEqual(npm);
+  });
+
+  test("agrees with the lock file, where nothing but optional packages for other platforms isn't installed", () => {
+    const { packages } = JSON.parse(readFileSync(join(CLONE, "package-lock.json"), "utf8")) as {
+      packages: Record<string, { link?: boolean; optional?: boolean }>;
     };
+    const found = new Set(listPackages(CLONE).packages);
     // A link's entry stands beside that of the folder that it leads to.
-    const recorded = Object.entries(packages).filter(([path, entry]) => path !== "" && !entry.link);
-    expect(listPackages(CLONE).packages).toEqual(recorded.map(([path]) => path).toSorted());
+    const missing = Object.entries(packages).filter(
+      ([path, entry]) => path !== "" && !entry.link && !found.delete(path),
+    );
+    expect(missing.filter(([, { optional }]) => !optional)).toEqual([]);
+    expect([...found]).toEqual([]);
   });
 });
