@@ -28,7 +28,7 @@ import { Installation } from "./installation.ts";
 import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } from "./options.ts";
 import { workerReports } from "./reports.ts";
 import { resolveStart } from "./resolve-start.ts";
-import { RunHandle } from "./run-handle.ts";
+import { RunHandle, type RunReader } from "./run-handle.ts";
 import { Starter } from "./start-runs.ts";
 import { Statements } from "./statements.ts";
 import { Waiter } from "./waiter.ts";
@@ -39,6 +39,9 @@ const ACQUIRE_LIMIT_MS = 30_000;
 const PROBE_MAX_MS = 15_000;
 const START_RETRY_MIN_MS = 100;
 const START_RETRY_MAX_MS = 5_000;
+
+/** A broken idle connection is gone from its pool already; without a listener the event would end the process. */
+const ignored = (): void => undefined;
 
 /** Connects to nothing yet. @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`); an unknown key gets a suggestion */
 export function createClient(options: ClientOptions): Client {
@@ -72,6 +75,7 @@ export class Client implements ClientLike, AsyncDisposable {
     this.#channel = channelOf(schema);
     this.#events = new Events((event, error) => log.error(`A listener of "${event}" threw.`, { error: String(error) }));
     this.#ownConnections = source.userPool === undefined ? this.#makeConnections() : undefined;
+    source.userPool?.on("error", ignored);
     this.#statements = new Statements(source.userPool ?? (this.#ownConnections as BorrowedConnections).pool, this.#tables);
     this.#installation = new Installation(this.#statements.run, schema);
     this.#notifier = new Notifier(async (payloads) => {
@@ -170,8 +174,18 @@ export class Client implements ClientLike, AsyncDisposable {
     return this.#events.on(event, listener);
   }
 
-  get #reader() {
-    return { run: this.#statements.run, bucketCount: () => this.#installation.bucketCount(), waiter: this.#waiter };
+  get #reader(): RunReader {
+    return {
+      run: (statement, params) => {
+        this.#refuseWhenStopped();
+        return this.#statements.run(statement, params);
+      },
+      bucketCount: async () => {
+        this.#refuseWhenStopped();
+        return this.#installation.bucketCount();
+      },
+      waiter: this.#waiter,
+    };
   }
 
   async #start(): Promise<void> {
@@ -226,6 +240,7 @@ export class Client implements ClientLike, AsyncDisposable {
     await this.#notifier.flush();
     await this.#listener.close();
     await this.#ownConnections?.close();
+    this.#options.source.userPool?.removeListener("error", ignored);
   }
 
   async #listen(): Promise<void> {

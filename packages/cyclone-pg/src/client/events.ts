@@ -35,7 +35,8 @@ export interface ClientEvents {
   "worker.stuck": StepEvent;
   /** Something works only by its fallback: no notifications, say. */
   "worker.degraded": { readonly reason: string };
-  error: { readonly error: Error };
+  /** `runId`: the run whose row the database refuses to change. */
+  error: { readonly error: Error; readonly runId?: string };
 }
 
 export type EventName = keyof ClientEvents;

@@ -46,6 +46,8 @@ export interface ClientOptions {
   maxConnections?: number;
   /** The longest JSON text of one stored value, in bytes. @default 1048576 */
   maxPayloadBytes?: number;
+  /** The most bytes that the outputs a node's input refers to may have together, as stored. @default 67108864 */
+  maxInputBytes?: number;
   /** Where messages go. @default console, warnings and errors only */
   log?: Logger;
 }
@@ -68,6 +70,7 @@ export interface ResolvedClientOptions {
   readonly notify: boolean;
   readonly maxConnections: number;
   readonly maxPayloadBytes: number;
+  readonly maxInputBytes: number;
   readonly log: Logger;
 }
 
@@ -85,6 +88,7 @@ const KNOWN = [
   "notify",
   "maxConnections",
   "maxPayloadBytes",
+  "maxInputBytes",
   "log",
 ] as const satisfies readonly (keyof ClientOptions)[];
 
@@ -96,10 +100,12 @@ const DEFAULTS = {
   maxBlocked: "5m",
   maxConnections: 10,
   maxPayloadBytes: 1_048_576,
+  maxInputBytes: 67_108_864,
 } as const satisfies Partial<ClientOptions>;
 
 const CONCURRENCY_MAX = 10_000;
 const PAYLOAD_BYTES_MAX = 256 * 1024 * 1024;
+const INPUT_BYTES_MAX = 240 * 1024 * 1024;
 const LEASE_MIN_MS = 1_000;
 const POLL_MIN_MS = 50;
 const YEAR_MS = 365 * 86_400_000;
@@ -126,6 +132,7 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
     notify: flag(options.notify, "notify"),
     maxConnections: wholeNumber(options.maxConnections ?? DEFAULTS.maxConnections, "maxConnections", 1, 1_000),
     maxPayloadBytes: wholeNumber(options.maxPayloadBytes ?? DEFAULTS.maxPayloadBytes, "maxPayloadBytes", 1, PAYLOAD_BYTES_MAX),
+    maxInputBytes: wholeNumber(options.maxInputBytes ?? DEFAULTS.maxInputBytes, "maxInputBytes", 1, INPUT_BYTES_MAX),
     log: options.log ?? consoleLog,
   };
 }

@@ -43,12 +43,9 @@ export function workerReports(events: Events, log: Logger): WorkerReports {
       log.warn(reason, place(step));
       events.emit("worker.degraded", { reason });
     },
-    refused: (lease, error, completed) => {
-      const what = completed
-        ? "The step is completed, but what follows from it can't be written; it is tried again from time to time."
-        : "The database refuses to record the outcome of a step; its lease runs out.";
-      log.error(what, { ...lease, error: String(error), code: errorCode(error) });
-      events.emit("error", { error: asError(error) });
+    isolated: (runId, error) => {
+      log.error("The database refuses to change a row of a run: it is set aside, and tried again from time to time.", { runId, error: String(error), code: errorCode(error) });
+      events.emit("error", { error: asError(error), runId });
     },
     trouble: (error) => {
       const now = performance.now();

@@ -8,6 +8,9 @@ import type { Tables } from "../sql/tables.ts";
 const TRIES = 4;
 const RETRY_MIN_MS = 50;
 
+/** A lent connection that breaks says so at its next query; without a listener the event would end the process. */
+const ignored = (): void => undefined;
+
 /** A client's own statements: submits and reads, on borrowed connections. */
 export class Statements {
   readonly #pool: Pool;
@@ -27,6 +30,7 @@ export class Statements {
   /** Runs several statements in one transaction of ours. */
   async transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
+    client.on("error", ignored);
     let failure: unknown;
     try {
       await client.query("begin isolation level read committed read write");
@@ -38,6 +42,7 @@ export class Statements {
       await this.#rollBack(client);
       throw error;
     } finally {
+      client.removeListener("error", ignored);
       client.release(failure instanceof Error && isTransient(failure) ? failure : undefined);
     }
   }

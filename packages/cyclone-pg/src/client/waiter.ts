@@ -36,6 +36,7 @@ export class Waiter {
   #looking = false;
   #lastLookAt = 0;
   #nextPollAt = 0;
+  #closed: { readonly reason: unknown } | undefined;
 
   constructor(options: WaiterOptions) {
     this.#options = options;
@@ -44,10 +45,8 @@ export class Waiter {
   /** @throws RunNotFoundError; the signal's reason when it fires, which leaves the run alone */
   wait(runId: string, wantResult: boolean, signal: AbortSignal | undefined): Promise<EndedRunRow> {
     return new Promise((resolve, reject) => {
-      if (signal?.aborted === true) {
-        reject(signal.reason);
-        return;
-      }
+      if (this.#closed !== undefined) return reject(this.#closed.reason);
+      if (signal?.aborted === true) return reject(signal.reason);
       const onAbort = (): void => {
         this.#remove(runId, waiting);
         reject(signal?.reason);
@@ -78,6 +77,7 @@ export class Waiter {
 
   /** Rejects all that still wait. */
   close(reason: unknown): void {
+    this.#closed = { reason };
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const set of this.#waiting.values()) for (const waiting of set) waiting.reject(reason);

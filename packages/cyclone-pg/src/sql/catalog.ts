@@ -18,6 +18,7 @@ import { findKeyedRuns } from "./submit/find-keyed-runs.ts";
 import { submitKeyedRuns } from "./submit/submit-keyed-runs.ts";
 import { submitRuns } from "./submit/submit-runs.ts";
 import { findExhaustedSteps } from "./sweep/find-exhausted-steps.ts";
+import { findSuspects } from "./sweep/find-suspects.ts";
 import { findUnactivatedSteps } from "./sweep/find-unactivated-steps.ts";
 import { look } from "./sweep/look.ts";
 import { promoteSteps } from "./sweep/promote-steps.ts";
@@ -43,6 +44,7 @@ export const catalog: readonly Statement<any, unknown>[] = [
   reclaimSteps,
   findExhaustedSteps,
   findUnactivatedSteps,
+  findSuspects,
   findEndedRuns,
   readRun,
   readNodes,

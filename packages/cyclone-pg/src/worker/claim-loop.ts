@@ -4,6 +4,7 @@ import type { Session } from "../db/session.ts";
 import { type ClaimedStep, claimedStep } from "../engine/claim/claimed-step.ts";
 import { lanesOf } from "../engine/claim/lanes.ts";
 import { claimSteps } from "../sql/claim/claim-steps.ts";
+import type { Quarantine } from "./quarantine.ts";
 import { SignalFlag } from "./signal-flag.ts";
 
 export interface ClaimLoopOptions {
@@ -11,6 +12,8 @@ export interface ClaimLoopOptions {
   readonly owner: string;
   readonly leaseMs: number;
   readonly bucketCount: number;
+  readonly inputBytesMax: number;
+  readonly quarantine: Quarantine;
   readonly queues: readonly string[];
   readonly steps: readonly string[];
   /** Slots that a claimed step could take at once. */
@@ -98,7 +101,10 @@ export class ClaimLoop {
     if (lanes.queues.length === 0) return false;
     this.#claiming = true;
     try {
-      const rows = await options.session.run(claimSteps, { bucket, ...lanes, limit, owner: options.owner, leaseMs: options.leaseMs });
+      const { owner, leaseMs, inputBytesMax } = options;
+      const rows = await options.quarantine.run(bucket, "available", limit, (isolation) =>
+        options.session.run(claimSteps, { bucket, ...lanes, limit, owner, leaseMs, inputBytesMax, isolation }),
+      );
       if (rows.length > 0) options.onClaimed(rows.map((row) => claimedStep(bucket, row)));
       // With several queues each had only its share, so that there may be more.
       return rows.length >= limit || (options.queues.length > 1 && rows.length > 0);

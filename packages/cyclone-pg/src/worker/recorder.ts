@@ -14,7 +14,7 @@ export interface RecorderOptions<Member extends Settlement> {
   readonly onActivated: (count: number) => void;
   readonly onEnded: (runs: readonly EndedRun[]) => void;
   /** The database refuses this member for good, or can't activate what follows from it now. */
-  readonly onRefused: (member: Member, error: unknown, completed: boolean) => void;
+  readonly onRefused: (member: Member, error: unknown) => void;
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -118,7 +118,7 @@ export class Recorder<Member extends Settlement> {
     }
     const { value } = result;
     if (value.kind === "recorded") return this.#report([member], result.retried ? await this.#confirm(value.recorded) : value.recorded);
-    this.#options.onRefused(member, value.error, value.kind === "unactivated");
+    this.#options.onRefused(member, value.error);
     this.#options.onRecorded(member, value.kind === "unactivated");
   }
 

@@ -6,12 +6,14 @@ import { findUnactivatedSteps } from "../sql/sweep/find-unactivated-steps.ts";
 import { look, type LookRow } from "../sql/sweep/look.ts";
 import { promoteSteps } from "../sql/sweep/promote-steps.ts";
 import { type ReclaimedRow, reclaimSteps } from "../sql/sweep/reclaim-steps.ts";
+import type { Quarantine } from "./quarantine.ts";
 
 export interface SweeperOptions {
   readonly session: Session;
   readonly bucketCount: number;
   readonly queues: readonly string[];
   readonly steps: readonly string[];
+  readonly quarantine: Quarantine;
   readonly leaseMs: number;
   readonly pollMs: number;
   /** There are available steps that this worker could claim. */
@@ -103,9 +105,10 @@ export class Sweeper {
   }
 
   async #promote(bucket: number): Promise<void> {
+    const { session, quarantine } = this.#options;
     for (let i = 0; i < BATCHES_MAX; i++) {
-      const [row] = await this.#options.session.run(promoteSteps, { bucket, limit: PROMOTE_MAX });
-      const promoted = row?.promoted ?? 0;
+      const rows = await quarantine.run(bucket, "due", PROMOTE_MAX, (isolation) => session.run(promoteSteps, { bucket, limit: PROMOTE_MAX, isolation }));
+      const promoted = rows.reduce((sum, row) => sum + row.promoted, 0);
       if (promoted > 0) this.#options.onReleased(promoted);
       if (promoted < PROMOTE_MAX) return;
     }
@@ -113,22 +116,27 @@ export class Sweeper {
 
   async #reclaim(bucket: number): Promise<void> {
     const guardMs = this.#guardMs();
-    const { session } = this.#options;
+    const { session, quarantine } = this.#options;
     for (let i = 0; i < BATCHES_MAX; i++) {
-      const rows = await session.run(reclaimSteps, { bucket, limit: RECLAIM_MAX, guardMs });
+      const rows = await quarantine.run(bucket, "expired", RECLAIM_MAX, (isolation) =>
+        session.run(reclaimSteps, { bucket, limit: RECLAIM_MAX, guardMs, isolation }),
+      );
       if (rows.length > 0) {
         this.#options.onReclaimed(rows);
         this.#options.onReleased(rows.length);
       }
       if (rows.length < RECLAIM_MAX) break;
     }
-    for (const row of await session.run(findExhaustedSteps, { bucket, limit: RECLAIM_MAX, guardMs })) {
+    const isolation = { only: null, excluded: quarantine.excluded() };
+    for (const row of await session.run(findExhaustedSteps, { bucket, limit: RECLAIM_MAX, guardMs, isolation })) {
       this.#options.record(exhaustedSettlement(bucket, row));
     }
   }
 
   async #activate(bucket: number): Promise<void> {
-    const rows = await this.#options.session.run(findUnactivatedSteps, { bucket, limit: ACTIVATE_MAX, olderThanMs: UNACTIVATED_AFTER_MS });
+    const { session, quarantine } = this.#options;
+    const isolation = { only: null, excluded: quarantine.excluded() };
+    const rows = await session.run(findUnactivatedSteps, { bucket, limit: ACTIVATE_MAX, olderThanMs: UNACTIVATED_AFTER_MS, isolation });
     for (const row of rows) {
       this.#options.record({
         lease: { bucket, runId: row.run_id, key: row.key, item: row.item, epoch: row.epoch },

@@ -1,5 +1,4 @@
 import type { ClaimedStep } from "../engine/claim/claimed-step.ts";
-import type { Lease } from "../engine/lease.ts";
 import type { EndedRun, Outcome } from "../engine/outcome.ts";
 import type { ReclaimedRow } from "../sql/sweep/reclaim-steps.ts";
 import type { ActiveCall } from "./call/active-call.ts";
@@ -15,8 +14,8 @@ export interface WorkerReports {
   stuck(step: ClaimedStep): void;
   /** A completionTx has been open for longer than a lease. */
   longTx(step: ClaimedStep, leaseMs: number): void;
-  /** The database refuses a row for good; `completed`: only what follows from it is missing. */
-  refused(lease: Lease, error: unknown, completed: boolean): void;
+  /** The database refuses to change a row of this run, which is set aside so that it doesn't hold up others. */
+  isolated(runId: string, error: unknown): void;
   /** A statement failed and is tried again. */
   trouble(error: unknown): void;
 }

@@ -17,6 +17,7 @@ import { type CallEnvironment, runCall } from "./call/run-call.ts";
 import { ClaimLoop } from "./claim-loop.ts";
 import { CompletionTransaction } from "./completion-tx/completion-transaction.ts";
 import type { ConnectionBudget } from "./connection-budget.ts";
+import { Quarantine } from "./quarantine.ts";
 import { Recorder } from "./recorder.ts";
 import { LeaseKeeper } from "./renewal/lease-keeper.ts";
 import { Slots } from "./slots.ts";
@@ -35,6 +36,7 @@ export interface WorkerOptions {
   readonly pollMs: number;
   readonly maxBlockedMs: number;
   readonly maxPayloadBytes: number;
+  readonly maxInputBytes: number;
   readonly budget: ConnectionBudget;
   readonly log: Logger;
   readonly reports: WorkerReports;
@@ -63,6 +65,7 @@ export class Worker {
   readonly #recordSession: Session;
   readonly #txConnections: BorrowedConnections;
   readonly #keeper: LeaseKeeper;
+  readonly #quarantine: Quarantine;
   readonly #recorder: Recorder<Member>;
   readonly #claimLoop: ClaimLoop;
   readonly #sweeper: Sweeper;
@@ -90,6 +93,12 @@ export class Worker {
       purpose: "completionTx",
     });
     this.#keeper = this.#makeKeeper();
+    this.#quarantine = new Quarantine({
+      session: this.#claimSession,
+      queues: [...options.queues.keys()],
+      steps: [...options.steps.keys()],
+      onIsolated: (runId, error) => options.reports.isolated(runId, error),
+    });
     this.#recorder = this.#makeRecorder();
     this.#claimLoop = this.#makeClaimLoop();
     this.#sweeper = this.#makeSweeper();
@@ -247,7 +256,7 @@ export class Worker {
         for (const run of runs) reports.ended(run);
         this.#options.onEnded(runs);
       },
-      onRefused: (member, error, completed) => reports.refused(member.lease, error, completed),
+      onRefused: (member, error) => this.#quarantine.add(member.lease.runId, error),
       onTrouble: (error) => reports.trouble(error),
     });
   }
@@ -259,6 +268,8 @@ export class Worker {
       owner: this.id,
       leaseMs,
       bucketCount,
+      inputBytesMax: this.#options.maxInputBytes,
+      quarantine: this.#quarantine,
       queues: [...this.#options.queues.keys()],
       steps: [...steps.keys()],
       // What is being recorded has left its slot; as much again may be on the way, not more.
@@ -276,6 +287,7 @@ export class Worker {
       bucketCount,
       queues: [...this.#options.queues.keys()],
       steps: [...this.#options.steps.keys()],
+      quarantine: this.#quarantine,
       leaseMs,
       pollMs,
       onAvailable: () => this.#claimLoop.wake(),
@@ -290,10 +302,11 @@ export class Worker {
   }
 
   #makeEnvironment(timeoutMs: number): CallEnvironment {
-    const { tables, log, reports, leaseMs, maxPayloadBytes } = this.#options;
+    const { tables, log, reports, leaseMs, maxPayloadBytes, maxInputBytes } = this.#options;
     return {
       log,
       maxPayloadBytes,
+      maxInputBytes,
       beginTx: (isolation) => CompletionTransaction.begin({ connections: this.#txConnections, tables, isolation, timeoutMs }),
       onTxBegun: (call) => {
         const timer = setTimeout(() => {

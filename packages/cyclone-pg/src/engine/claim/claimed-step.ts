@@ -19,6 +19,8 @@ export interface ClaimedStep extends Lease {
   /** The declared input; with references if `outputs` isn't null. */
   readonly input: unknown;
   readonly outputs: readonly (readonly unknown[])[] | null;
+  /** What the input refers to is larger than `maxInputBytes`, and wasn't read. */
+  readonly oversized: boolean;
 }
 
 export function claimedStep(bucket: number, row: ClaimedRow): ClaimedStep {
@@ -40,5 +42,6 @@ export function claimedStep(bucket: number, row: ClaimedRow): ClaimedStep {
     hasInput: row.has_input,
     input: row.input,
     outputs: row.outputs,
+    oversized: row.oversized,
   };
 }

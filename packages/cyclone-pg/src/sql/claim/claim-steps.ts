@@ -1,4 +1,8 @@
+import { type Isolation, isolated, NOTHING_ISOLATED } from "../isolation.ts";
 import { defineStatement } from "../statement.ts";
+
+/** Up to so many references are bound without asking for their size first. */
+const FEW_REFERENCES = 64;
 
 export interface ClaimStepsParams {
   readonly bucket: number;
@@ -10,6 +14,9 @@ export interface ClaimStepsParams {
   readonly limit: number;
   readonly owner: string;
   readonly leaseMs: number;
+  /** Bound inputs of more bytes (as stored) aren't read: the step is to be discarded. */
+  readonly inputBytesMax: number;
+  readonly isolation: Isolation;
 }
 
 /** A claimed step with what its handler needs. */
@@ -29,6 +36,8 @@ export interface ClaimedRow {
   readonly timeout_ms: number | null;
   readonly has_input: boolean;
   readonly input: unknown;
+  /** The references together are larger than `inputBytesMax`, and weren't read. */
+  readonly oversized: boolean;
   /** One list per reference: empty if the path misses or there is no output, else the value. */
   readonly outputs: readonly (readonly unknown[])[] | null;
 }
@@ -56,6 +65,7 @@ peek as materialized (
     select s.priority, s.available_at
     from ${t.steps} s
     where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available'
+      and ${isolated("$10", "$11")}
     order by s.priority desc, s.available_at
     limit l.quota
   ) p
@@ -78,6 +88,7 @@ picked as materialized (
     select s.run_id, s.key, s.item
     from ${t.steps} s
     where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available'
+      and ${isolated("$10", "$11")}
     order by s.priority desc, s.available_at
     limit coalesce(l.size, 0)
     for no key update skip locked
@@ -93,10 +104,20 @@ claimed as (
     and case when s.state = 'available' then true else false end
   returning s.run_id, s.key, s.item, s.node, s.step, s.queue, s.lease_epoch, s.attempts, s.max_attempts, s.reclaims, s.max_reclaims, s.snoozes,
     s.timeout_ms, s.priority, s.available_at, s.input, s.refs, s.ref_paths
+),
+sized as (
+  select c.*,
+    -- A few references can't be too large, since each output is limited by itself.
+    case when cardinality(c.refs) > ${FEW_REFERENCES} then (
+      select sum(pg_column_size(u.output))
+      from unnest(c.refs) e(key)
+      cross join lateral (select u.output from ${t.steps} u where u.bucket = $1::smallint and u.run_id = c.run_id and u.key = e.key and u.item = 0) u
+    ) > $9::float8 else false end as oversized
+  from claimed c
 )
 select c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
-  c.timeout_ms, c.input is not null as has_input, c.input,
-  case when c.refs is not null then (
+  c.timeout_ms, c.input is not null as has_input, c.input, coalesce(c.oversized, false) as oversized,
+  case when c.refs is not null and c.oversized is not true then (
     select jsonb_agg(case when v.output is null then '[]'::jsonb else jsonb_build_array(v.output) end order by v.i)
     from (
       select e.i, (
@@ -107,8 +128,8 @@ select c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch,
       from unnest(c.refs, c.ref_paths) with ordinality e(key, path, i)
     ) v
   ) end as outputs
-from claimed c
+from sized c
 order by c.priority desc, c.available_at, c.run_id, c.key, c.item`,
-  params: (p) => [p.bucket, p.queues, p.steps, p.quotas, p.sole, p.limit, p.owner, p.leaseMs],
-  sample: { bucket: 0, queues: ["default", "default"], steps: ["fetch", "save"], quotas: [10, 10], sole: [false, false], limit: 10, owner: "01890000-0000-7000-8000-000000000000", leaseMs: 30_000 },
+  params: (p) => [p.bucket, p.queues, p.steps, p.quotas, p.sole, p.limit, p.owner, p.leaseMs, p.inputBytesMax, p.isolation.only, p.isolation.excluded],
+  sample: { bucket: 0, queues: ["default", "default"], steps: ["fetch", "save"], quotas: [10, 10], sole: [false, false], limit: 10, owner: "01890000-0000-7000-8000-000000000000", leaseMs: 30_000, inputBytesMax: 67_108_864, isolation: NOTHING_ISOLATED },
 });

@@ -1,3 +1,4 @@
+import { type Isolation, isolated, NOTHING_ISOLATED } from "../isolation.ts";
 import { defineStatement } from "../statement.ts";
 
 export interface ReclaimStepsParams {
@@ -5,6 +6,7 @@ export interface ReclaimStepsParams {
   readonly limit: number;
   /** The server must be up for so long: after a restart the owners get time to renew first. */
   readonly guardMs: number;
+  readonly isolation: Isolation;
 }
 
 export interface ReclaimedRow {
@@ -30,6 +32,7 @@ with expired as materialized (
   where s.bucket = $1::smallint and s.state = 'running' and s.lease_expiry < statement_timestamp()
     and (s.max_reclaims is null or s.reclaims < s.max_reclaims)
     and pg_postmaster_start_time() < statement_timestamp() - $3::float8 * interval '1 millisecond'
+    and ${isolated("$4", "$5")}
   order by s.lease_expiry
   limit $2::int
   for no key update skip locked
@@ -49,6 +52,6 @@ called as (
 )
 select run_id, key, item, node, step, attempts, reclaims
 from reclaimed`,
-  params: (p) => [p.bucket, p.limit, p.guardMs],
-  sample: { bucket: 0, limit: 100, guardMs: 10_000 },
+  params: (p) => [p.bucket, p.limit, p.guardMs, p.isolation.only, p.isolation.excluded],
+  sample: { bucket: 0, limit: 100, guardMs: 10_000, isolation: NOTHING_ISOLATED },
 });

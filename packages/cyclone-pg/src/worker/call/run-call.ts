@@ -14,6 +14,7 @@ import { type ContextEnvironment, HandlerContext } from "./handler-context.ts";
 
 export interface CallEnvironment extends ContextEnvironment {
   readonly maxPayloadBytes: number;
+  readonly maxInputBytes: number;
   /** Whether a COMMIT whose reply was lost has been carried out; waits until that is certain. */
   readonly lookUpCommit: (lease: Lease) => Promise<boolean>;
   /** The outcome that is to be recorded; `undefined`: the lease is lost, there is nothing to record. */
@@ -62,6 +63,7 @@ type Evaluation = { readonly kind: "returned"; readonly output: string | null } 
 /** Binds the input, calls the handler, encodes what it returned. Never rejects. */
 async function evaluate(call: ActiveCall, definition: DefinitionRuntime, environment: CallEnvironment): Promise<Evaluation> {
   const { step } = call;
+  if (step.oversized) return { kind: "unstorable", thrown: oversized(step.node, environment.maxInputBytes) };
   let value: unknown;
   try {
     const { input: inputSchema, output: outputSchema } = definition.options;
@@ -80,6 +82,13 @@ async function evaluate(call: ActiveCall, definition: DefinitionRuntime, environ
   } catch (thrown) {
     return thrown instanceof InvalidPayloadError ? { kind: "unstorable", thrown } : { kind: "threw", thrown };
   }
+}
+
+function oversized(node: string, maxInputBytes: number): InvalidPayloadError {
+  return new InvalidPayloadError(
+    "$",
+    `The outputs that the input of node "${node}" refers to have more than ${maxInputBytes} bytes together: pass less (future.get), store the data elsewhere and pass keys, or raise maxInputBytes.`,
+  );
 }
 
 /** The bound input of a claimed step. */
