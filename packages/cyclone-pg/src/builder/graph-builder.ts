@@ -9,7 +9,7 @@ import { createFuture, futureRuntimeOf } from "./future-runtime.ts";
 import type { Graph, GraphNode, GraphReference, GraphUpstream } from "./graph.ts";
 import { assignNames } from "./node-names.ts";
 import { type ResolvedNodeOptions, resolveNodeOptions } from "./node-options.ts";
-import { checkBuilder, checkData, encodeTemplate, fillNames, type Template } from "./template.ts";
+import { dataRefusal, encodeTemplate, fillNames, foreignRefusal, type Template } from "./template.ts";
 
 /** What a submit says for all nodes that don't say otherwise, with its limit of stored values. */
 export interface BuildDefaults {
@@ -100,9 +100,10 @@ export class GraphBuilder implements BuilderRuntime {
     };
   }
 
-  #upstreamsOf(template: Template, after: readonly unknown[], label: string): GraphUpstream[] {
+  #upstreamsOf({ references }: Template, after: readonly unknown[], label: string): readonly GraphUpstream[] {
+    if (after.length === 0 && references.length <= 1) return references.map(({ key }) => ({ key, data: true }));
     const edges = new Map<number, boolean>();
-    for (const { key } of template.references) edges.set(key, true);
+    for (const { key } of references) edges.set(key, true);
     for (const node of after) {
       const runtime = futureRuntimeOf(node);
       if (runtime === undefined) {
@@ -111,7 +112,8 @@ export class GraphBuilder implements BuilderRuntime {
           `after of node "${label}" takes what \`do\` returned, and was given something else.`,
         );
       }
-      checkBuilder(runtime, this, `after of node "${label}"`);
+      const refusal = foreignRefusal(runtime, this, `after of node "${label}"`);
+      if (refusal !== undefined) throw refusal;
       if (!edges.has(runtime.key)) edges.set(runtime.key, false);
     }
     return [...edges].map(([key, data]) => ({ key, data })).sort((a, b) => a.key - b.key);
@@ -121,7 +123,8 @@ export class GraphBuilder implements BuilderRuntime {
     if (result === undefined) return null;
     const runtime = futureRuntimeOf(result);
     if (runtime !== undefined) {
-      checkData(runtime, this, "the result");
+      const refusal = dataRefusal(runtime, this, "the result");
+      if (refusal !== undefined) throw refusal;
       return { key: runtime.key, path: runtime.path };
     }
     const isPromise = isThenable(result);

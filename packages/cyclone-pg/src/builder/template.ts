@@ -1,3 +1,4 @@
+import type { CycloneError } from "../errors/cyclone-error.ts";
 import { ForeignFutureError } from "../errors/foreign-future-error.ts";
 import { FutureMisusedError } from "../errors/future-misused-error.ts";
 import { type JsonExtension, writeJson } from "../model/json-writer.ts";
@@ -55,7 +56,7 @@ class TemplateWriter implements JsonExtension {
   reservedKeySeen = false;
   readonly references: GraphReference[] = [];
   readonly #mentions: number[] = [];
-  readonly #indexes = new Map<string, number>();
+  #indexes: Map<string, number> | undefined;
   readonly #builder: BuilderRuntime;
   readonly #what: string;
   readonly #wraps: boolean;
@@ -70,10 +71,11 @@ class TemplateWriter implements JsonExtension {
     return { text, mentions: this.#mentions, references: this.references };
   }
 
-  write(value: object): string | undefined {
+  write(value: object): string | CycloneError | undefined {
     const future = futureRuntimeOf(value);
     if (future === undefined) return undefined;
-    checkData(future, this.#builder, this.#what);
+    const refusal = dataRefusal(future, this.#builder, this.#what);
+    if (refusal !== undefined) return refusal;
     this.#mentions.push(future.key);
     const path = future.path.length === 0 ? "" : `,"path":${JSON.stringify(future.path)}`;
     return `{"$future":${NAME_PLACE}${path},"ref":${this.#indexOf(future)}}`;
@@ -87,6 +89,7 @@ class TemplateWriter implements JsonExtension {
 
   #indexOf({ key, path }: FutureRuntime): number {
     const id = path.length === 0 ? String(key) : key + JSON.stringify(path);
+    this.#indexes ??= new Map();
     const known = this.#indexes.get(id);
     if (known !== undefined) return known;
     const index = this.references.push({ key, path }) - 1;
@@ -95,23 +98,24 @@ class TemplateWriter implements JsonExtension {
   }
 }
 
-/** Throws unless the future is of this builder and has an output. */
-export function checkData(future: FutureRuntime, builder: BuilderRuntime, what: string): void {
-  checkBuilder(future, builder, what);
-  if (future.hasOutput) return;
-  throw new FutureMisusedError(
-    `In workflow "${builder.workflow}" ${what} takes node "${future.label}", which is an action's and has no output: use it in \`after\`, or make it a step.`,
+/** The error to throw for a future that isn't data of this builder: of another one, or an action's node. */
+export function dataRefusal(future: FutureRuntime, builder: BuilderRuntime, what: string): CycloneError | undefined {
+  const foreign = foreignRefusal(future, builder, what);
+  if (foreign !== undefined || future.hasOutput) return foreign;
+  return new FutureMisusedError(
+    `In workflow "${builder.workflow}" ${what} takes node "${future.label}", which is an action's and has no output: ` +
+      "use it in `after`, or make it a step.",
   );
 }
 
-/** Throws unless the node is of this builder. */
-export function checkBuilder(future: FutureRuntime, builder: BuilderRuntime, what: string): void {
-  if (future.builder === builder) return;
+/** The error to throw for a node that isn't this builder's. */
+export function foreignRefusal(future: FutureRuntime, builder: BuilderRuntime, what: string): CycloneError | undefined {
+  if (future.builder === builder) return undefined;
   const where =
     future.builder.workflow === builder.workflow
       ? `another build of workflow "${builder.workflow}"`
       : `workflow "${future.builder.workflow}"`;
-  throw new ForeignFutureError(
+  return new ForeignFutureError(
     `In workflow "${builder.workflow}" ${what} takes node "${future.label}" of ${where}: use only what this build's own \`do\` returned.`,
   );
 }

@@ -1,4 +1,6 @@
+import type { CycloneError } from "../errors/cyclone-error.ts";
 import { InvalidPayloadError } from "../errors/invalid-payload-error.ts";
+import { FUTURE } from "./future-mark.ts";
 import { formatJsonPath } from "./json-path.ts";
 import { isStorableText } from "./names.ts";
 import { describeUnstorable } from "./unstorable.ts";
@@ -18,8 +20,8 @@ const NEEDS_CARE = /[\0-\x1f"\\\ud800-\udfff]/;
 
 /** What an extended JSON, such as the template of a node's input, does besides. */
 export interface JsonExtension {
-  /** The text for an object that isn't plain data, or `undefined` to refuse it. */
-  write(value: object): string | undefined;
+  /** The text for an object that isn't plain data; an error to throw instead of it; or `undefined` to refuse it. */
+  write(value: object): string | CycloneError | undefined;
   /** What comes before an object with these keys, closed by one `}` after it; `""`: nothing. */
   before(keys: readonly string[]): string;
 }
@@ -32,8 +34,8 @@ interface Frame {
 }
 
 class Refusal {
-  readonly reason: string;
-  constructor(reason: string) {
+  readonly reason: string | CycloneError;
+  constructor(reason: string | CycloneError) {
     this.reason = reason;
   }
 }
@@ -43,7 +45,8 @@ class Refusal {
  * second time. Nothing of the value is called besides its getters and traps: no `toJSON`.
  * @param what what the value is, for the error: `the input of node "fetch"`
  * @returns the JSON text, `undefined` for `undefined`
- * @throws InvalidPayloadError (`CYCLONE_INVALID_PAYLOAD`) with the path of the first thing that JSON can't hold
+ * @throws InvalidPayloadError (`CYCLONE_INVALID_PAYLOAD`) with the path of the first thing that JSON can't hold, or the
+ *   extension's error
  */
 export function writeJson(
   value: unknown,
@@ -155,8 +158,8 @@ class JsonWriter {
 
   #extended(value: object): string {
     const text = this.#extension?.write(value);
-    if (text === undefined) throw new Refusal(`is ${describeUnstorable(value)}`);
-    return text;
+    if (typeof text === "string") return text;
+    throw new Refusal(text ?? `is ${describeUnstorable(value)}`);
   }
 }
 
@@ -170,6 +173,7 @@ function refuseSymbolKeys(record: object): void {
   const symbols = Object.getOwnPropertySymbols(record);
   if (symbols.length === 0) return;
   const key = symbols.find((symbol) => Object.getOwnPropertyDescriptor(record, symbol)?.enumerable);
+  if (key === FUTURE) throw new Refusal("is the spread of a future: pass the future itself, or parts of it by get");
   if (key !== undefined) throw new Refusal(`has a symbol as a key: ${String(key)}`);
 }
 
@@ -197,9 +201,10 @@ function isOfOtherRealm(prototype: unknown, name: string, depth: number): boolea
   );
 }
 
-function refused(thrown: unknown, what: string, writer: JsonWriter): InvalidPayloadError {
+function refused(thrown: unknown, what: string, writer: JsonWriter): CycloneError {
   const path = pathOf(writer.frame);
   if (thrown instanceof Refusal) {
+    if (typeof thrown.reason !== "string") return thrown.reason;
     return new InvalidPayloadError(path, `Can't store ${what}: ${path} ${thrown.reason}.`);
   }
   return new InvalidPayloadError(path, `Can't store ${what}: reading it failed at ${path}.`, { cause: thrown });
