@@ -8,6 +8,8 @@ const serverless = [
   "packages/*/src/**/*.test.ts",
   "packages/cyclone-embedded/test/**/*.test.ts",
   "packages/cyclone-pg/test/house-rules/**/*.test.ts",
+  "packages/cyclone-pg/test/types/**/*.test.ts",
+  "examples/*/src/**/*.test.ts",
   "scripts/**/*.test.ts",
 ];
 
