@@ -30,7 +30,8 @@ export function renderMermaid(graph: DrawnGraph): string {
 }
 
 function escapeLabel(name: string): string {
-  return name.replace(/[^\p{L}\p{M}\p{N} _/-]/gu, (sign) => {
+  // A leading dash would be read as a list of Markdown.
+  return name.replace(/^-|[^\p{L}\p{M}\p{N} _/-]/gu, (sign) => {
     const code = sign.codePointAt(0) ?? 0;
     // Line breaks and their like become visible: U+2400 and following picture them.
     return `#${code < 0x20 ? 0x2400 + code : code};`;

@@ -91,6 +91,7 @@ describe("a drawn name is only ever a label", () => {
     ["two\nlines\ttab", '  n0["two#9226;lines#9225;tab"]'],
     ["%%{init: x}%%", '  n0["#37;#37;#123;init#58; x#125;#37;#37;"]'],
     ["1. one", '  n0["1#46; one"]'],
+    ["- a-b", '  n0["#45; a-b"]'],
     ["🦀", '  n0["#129408;"]'],
     ["\u202eevil", '  n0["#8238;evil"]'],
   ])("%j", (name, line) => {
