@@ -1,4 +1,5 @@
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "cyclone-embedded";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PackageFolder } from "./support/package-folder.ts";
 import { Program } from "./support/program.ts";
@@ -35,6 +36,23 @@ describe("the audit program", { timeout: 60_000 }, () => {
     await using program = start("--once", folder.path);
     expect(await program.exited(), program.said).toBe(0);
     expect(program.said).toContain(`No packages are installed in ${folder.path}.`);
+  });
+
+  test("shows the first failures, and exits with 1 when the run fails", async () => {
+    using folder = new PackageFolder();
+    folder.package("node_modules/a");
+    const database = new pg.Client(server.url);
+    await database.connect();
+    await database.query("alter table audit_packages add constraint nothing_goes check (false) not valid");
+    try {
+      await using program = start("--once", folder.path);
+      expect(await program.exited(), program.said).toBe(1);
+      expect(program.said).toContain("node_modules/a failed, and will be tried again: new row for relation");
+      expect(program.said).toMatch(/^ {2}the run didn't complete: .*nothing_goes/m);
+    } finally {
+      await database.query("alter table audit_packages drop constraint nothing_goes");
+      await database.end();
+    }
   });
 
   test("audits again at Enter and after an installation, and stops at Ctrl-C", async () => {

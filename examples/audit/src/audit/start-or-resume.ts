@@ -9,7 +9,7 @@ export interface AuditRun {
   readonly run: Run<AuditSummary>;
   /** How many packages it is about. */
   readonly packages: number;
-  /** Set if an earlier start submitted it and didn't see its end. */
+  /** Set if another start submitted it: an earlier one that didn't see its end, or one that is at work too. */
   readonly resumed: { readonly done: number } | null;
 }
 
@@ -95,7 +95,9 @@ async function submit(
       [run.id, folder, number, packages.length],
     );
     await tx.query("commit");
-    return { run, packages: packages.length, resumed: null };
+    // A run that was there already is another process's, which started at the same time.
+    const resumed = run.existing ? { done: await countDone(pool, run.id) } : null;
+    return { run, packages: packages.length, resumed };
   } catch (error) {
     await tx.query("rollback").catch(() => {}); // the connection may be gone; the first error is the one to tell
     throw error;

@@ -11,6 +11,8 @@ export type Clock = () => number;
 const LINE_INTERVAL_MS = 1_000;
 const STILL_INTERVAL_MS = 5_000;
 const BAR_WIDTH = 24;
+/** Some terminals say that they have no columns at all. */
+const COLUMNS_DEFAULT = 80;
 
 /**
  * Prints stages, notes, and how far the work is. On a terminal the progress is one line that is drawn anew; elsewhere it is a
@@ -69,7 +71,7 @@ export class Display {
     const filled = Math.round((BAR_WIDTH * done) / Math.max(1, total));
     const bar = "█".repeat(filled) + "░".repeat(BAR_WIDTH - filled);
     const text = `  ${bar} ${progressText(done, total)}`;
-    this.#terminal.write(`\r\u001B[2K${text.slice(0, Math.max(20, (this.#terminal.columns ?? 80) - 1))}`);
+    this.#terminal.write(`\r\u001B[2K${text.slice(0, Math.max(20, (this.#terminal.columns || COLUMNS_DEFAULT) - 1))}`);
     this.#drawn = true;
   }
 

@@ -9,6 +9,7 @@ import { displayLog } from "./display-log.ts";
 import type { ProgramOptions } from "./program-options.ts";
 import { type AuditSetting, runAudit } from "./run-audit.ts";
 import { Stopped } from "./stop-signals.ts";
+import { tellFailures } from "./tell-failures.ts";
 import { UsageError } from "./usage-error.ts";
 import { installationMark, waitForChange } from "./wait-for-change.ts";
 import { type Keyboard, waitForEnter } from "./wait-for-enter.ts";
@@ -57,9 +58,7 @@ export async function runProgram(options: AuditOptions, surroundings: Surroundin
   await client.migrate();
   await createAuditTables(pool);
   stop.throwIfAborted();
-  client.on("step.failed", ({ node, error }) =>
-    display.note(`${node} failed, and will be tried again: ${error.message}`),
-  );
+  tellFailures(client, display);
   await client.start();
   const setting = { client, pool, display, folder, stop };
   try {

@@ -38,7 +38,8 @@ export async function runAudit(setting: AuditSetting): Promise<boolean> {
   if (summary === undefined) return false;
   const seconds = (performance.now() - startedAt) / 1000;
   const worked = found.packages - (found.resumed?.done ?? 0);
-  display.note(`${worked} packages in ${seconds.toFixed(1)} s (${Math.round(worked / seconds)} a second)`);
+  if (worked > 0)
+    display.note(`${worked} packages in ${seconds.toFixed(1)} s (${Math.round(worked / seconds)} a second)`);
   display.stage("Report");
   const mismatches = checkTotals(found.packages, await readTableTotals(pool, found.run.id), summary);
   display.lines(["", ...renderReport({ folder, summary, mismatches }), ""]);
@@ -50,7 +51,7 @@ function list(folder: string, display: Display): readonly string[] {
   display.stage(`Listing the packages under ${folder} …`);
   const startedAt = performance.now();
   const { packages, unreadable } = listPackages(folder);
-  display.note(`${packages.length} packages found in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  display.note(`${packages.length} packages found in ${Math.ceil(performance.now() - startedAt)} ms`);
   for (const problem of unreadable) display.note(`can't look into ${problem}`);
   return packages;
 }
