@@ -97,6 +97,43 @@ describe("enumerateCrashPoints", () => {
     expect(report.neverCut).toEqual([]);
   });
 
+  it("cuts by label what comes in another order each time", async () => {
+    const connectAll = (url: string): Promise<Client[]> =>
+      Promise.all(
+        ["one", "two"].map(async (name) => {
+          const client = new Client({ connectionString: url, application_name: name });
+          client.on("error", () => {});
+          await client.connect();
+          return client;
+        }),
+      );
+    let runs = 0;
+    const report = await enumerateCrashPoints({
+      transition: "concurrent",
+      target: database.url,
+      by: "label",
+      operation: async (url) => {
+        const clients = await connectAll(url);
+        if (runs++ % 2 === 1) clients.reverse();
+        try {
+          for (const [index, client] of clients.entries()) {
+            await client.query(`/* cyclone:${runs % 2 === index ? "left" : "right"} */ select 1`);
+            await client.query("/* cyclone:both */ select 2");
+          }
+        } finally {
+          await Promise.all(clients.map((client) => client.end().catch(() => {})));
+        }
+      },
+      check: async () => [],
+    });
+    expect(new Set(report.uncut)).toEqual(new Set(["left", "right", "both"]));
+    const cut = (side: string): string[] =>
+      report.points.filter((point) => point.side === side).map((point) => `${point.label} ${point.k}`);
+    expect(cut("before").sort()).toEqual(["both 1", "both 2", "left 1", "right 1"]);
+    expect(cut("after").sort()).toEqual(["both 1", "both 2", "left 1", "right 1"]);
+    expect(report.neverCut).toEqual([]);
+  });
+
   it("recovers after each cut, by the same URL and uncut", async () => {
     const seen: string[] = [];
     let done = 0;

@@ -27,6 +27,8 @@ export interface CrashSubject extends Pick<ArmOptions, "only" | "scope" | "refus
 export interface CrashPlace {
   readonly k: number;
   readonly side: CrashSide;
+  /** Absent: the k-th point of all; else the k-th with this label. */
+  readonly label?: string;
 }
 
 /** What a case led to; its first cut stands for it. */
@@ -60,7 +62,7 @@ export async function runCrashCase(
       cuts.push(next.cut);
       violations.push(...next.violations);
     }
-    const last = await runCut(proxy, subject, "recovery", place, { ...place, k: 0 });
+    const last = await runCut(proxy, subject, "recovery", place, { k: 0, side: place.side });
     violations.push(...last.violations);
     if (last.failed) violations.push(`the recovery failed: ${inspect(last.error)}`);
   }
@@ -88,6 +90,7 @@ async function runCut(
   const armed = proxy.arm({
     side: at.side,
     ...(at.k > 0 && { point: at.k }),
+    ...(at.label !== undefined && { label: at.label }),
     ...(only && { only }),
     ...(scope && { scope }),
     ...(refuseForMs !== undefined && { refuseForMs }),

@@ -31,6 +31,8 @@ export interface ArmOptions {
    * @default all
    */
   only?: (text: string, connection: ConnectionInfo, transaction: readonly string[]) => boolean;
+  /** Counts only the points with this label, so that `point` is the n-th of them. @default all */
+  label?: string;
   /** Cut every connection at the point, or only the one that reached it. @default "connection" */
   scope?: "connection" | "all";
   /** Refuse new connections for so long after the cut. @default 0 */
@@ -84,7 +86,9 @@ export class CrashTrigger implements Armed {
   count(texts: readonly string[], connection: ConnectionInfo, transaction: readonly string[]): CrashPoint | undefined {
     if (this.disarmed || this.cut !== undefined) return undefined;
     if (this.options.only?.(texts.join("\n"), connection, transaction) === false) return undefined;
-    const point = { k: this.points.length + 1, label: pointLabel(texts, transaction), texts, connection };
+    const label = pointLabel(texts, transaction);
+    if (this.options.label !== undefined && this.options.label !== label) return undefined;
+    const point = { k: this.points.length + 1, label, texts, connection };
     this.points.push(point);
     if (point.k !== this.options.point) return undefined;
     this.cut = point;
