@@ -1,10 +1,10 @@
 import type { Tables } from "../sql/tables.ts";
+import { seedStatistics } from "./seed-statistics.ts";
 
 /**
  * Purpose: the whole schema. Locks: only what it creates. Older workers: there are none.
  *
- * - `bucket` leads every key and engine index, so that the tables can be distributed by it. It carries no statistics:
- *   a bucket that ANALYZE saw empty would be taken for one row ever after, and batch statements would turn quadratic.
+ * - `bucket` leads every key and engine index, so that the tables can be distributed by it.
  * - A node's `key` is its index in the builder, which is topological: ascending (run, key, item) is the lock order. The item
  *   tasks of a forEach have the key of their node and items -1, -2 …, so that they sort before it; all others have item 0.
  * - `downs` (keys of downstream nodes), `refs` and `ref_paths` (what of which upstream the input refers to) repeat
@@ -211,9 +211,5 @@ create table ${t.clients} (
   primary key (bucket, id)
 );
 
-alter table ${t.runs} alter column bucket set statistics 0;
-alter table ${t.steps} alter column bucket set statistics 0;
-alter table ${t.deps} alter column bucket set statistics 0;
-alter table ${t.attempts} alter column bucket set statistics 0;
-alter table ${t.signals} alter column bucket set statistics 0;
+${seedStatistics(t, bucketCount)}
 `;

@@ -61,7 +61,7 @@ d as (
   order by e.run_id, p.key
 ),
 locked as materialized (
-  select d.run_id, d.key, d.n
+  select d.run_id, d.key, 0 as item, d.n
   from d
   cross join lateral (
     select 1
@@ -76,7 +76,7 @@ activated as (
     state = case when s.pending = l.n then 'available'::${t.stepState} else s.state end,
     available_at = case when s.pending = l.n then at.now end
   from locked l cross join (select statement_timestamp() as now) at
-  where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = 0
+  where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = l.item
     and case when s.state = 'pending' then true else false end
   returning s.state
 ),

@@ -67,7 +67,7 @@ downstream as (
   order by c.run_id, c.key
 ),
 locked as materialized (
-  select d.run_id, d.key
+  select d.run_id, d.key, 0 as item
   from downstream d
   cross join lateral (
     select 1
@@ -80,7 +80,7 @@ cancelled as (
   update ${t.steps} s
   set state = 'cancelled', finished_at = at.now
   from locked l cross join (select statement_timestamp() as now) at
-  where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = 0
+  where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = l.item
     and case when s.state = 'pending' then true else false end
   returning s.run_id
 ),
