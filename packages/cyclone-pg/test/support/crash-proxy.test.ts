@@ -85,7 +85,7 @@ describe("counting", () => {
     expect(labels()).toEqual(["begin", "complete_steps", "commit (complete_steps)", "begin", "rollback"]);
   });
 
-  it("counts each statement of a client that pipelines, in order", async () => {
+  it("counts each statement of a client that sends them without waiting, in order", async () => {
     const client = await connect({ pipeline: true });
     proxy.arm();
     const sent = [
@@ -104,7 +104,7 @@ describe("counting", () => {
     ]);
   });
 
-  it("stays in step over errors, also of clients that pipeline", async () => {
+  it("stays in step over errors, also of clients that send without waiting", async () => {
     const client = await connect();
     proxy.arm();
     await expect(client.query("select 1 / $1::int", [0])).rejects.toMatchObject({ code: "22012" });
