@@ -93,8 +93,11 @@ describe("explainStatement", () => {
       "select (select count(*) from done), (select max(id) from done)",
     ]) {
       const figures = await explainStatement(client, "one-shot", { text: `with done as (${change}) ${rest}`, values });
-      expect(figures.wal.records / plain.wal.records).toBeCloseTo(1, 1);
-      expect(figures.buffers.total / plain.buffers.total).toBeCloseTo(1, 1);
+      // What is rolled back leaves dead rows, so runs differ by some per cent; counted twice, or not at all, they would by 100.
+      for (const ratio of [figures.wal.records / plain.wal.records, figures.buffers.total / plain.buffers.total]) {
+        expect(ratio).toBeGreaterThan(0.75);
+        expect(ratio).toBeLessThan(1.25);
+      }
     }
   });
 
