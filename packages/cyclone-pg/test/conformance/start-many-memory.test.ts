@@ -43,5 +43,5 @@ it("100,000 jobs in one call are one transaction, and take a bounded amount of m
     "select count(*)::int as runs, count(distinct xmin::text)::int as transactions from cyclone_runs where name = 'note'",
   );
   expect(rows).toEqual([{ runs: 100_000, transactions: 1 }]);
-  expect(peakMb).toBeLessThan(300);
+  expect(peakMb).toBeLessThan(200);
 });
