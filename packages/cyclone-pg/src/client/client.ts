@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import type { ClientLike, ClientPort } from "../builder/client-port.ts";
 import { CLIENT_PORT } from "../builder/client-port.ts";
-import { type Definition, definitionOf } from "../builder/definition.ts";
+import { type Definition, definitionOf, type OutputOf } from "../builder/definition.ts";
 import type { Run } from "../builder/run.ts";
 import { BorrowedConnections } from "../db/borrowed-connections.ts";
 import { channelOf } from "../db/channel.ts";
@@ -76,7 +76,10 @@ export class Client implements ClientLike, AsyncDisposable {
     this.#events = new Events((event, error) => log.error(`A listener of "${event}" threw.`, { error: String(error) }));
     this.#ownConnections = source.userPool === undefined ? this.#makeConnections() : undefined;
     source.userPool?.on("error", ignored);
-    this.#statements = new Statements(source.userPool ?? (this.#ownConnections as BorrowedConnections).pool, this.#tables);
+    this.#statements = new Statements(
+      source.userPool ?? (this.#ownConnections as BorrowedConnections).pool,
+      this.#tables,
+    );
     this.#installation = new Installation(this.#statements.run, schema);
     this.#notifier = new Notifier(async (payloads) => {
       await this.#statements.once(notify, { channel: this.#channel, payloads });
@@ -161,10 +164,14 @@ export class Client implements ClientLike, AsyncDisposable {
    * A handle on a run; reads nothing. Name the definition for its type: `client.run(id, ingest)` also checks, when the run is first
    * read, that it is one of `ingest`; `client.run<typeof ingest>(id)` needs only the type.
    */
-  run<D extends Definition<any, any> = Definition<unknown, unknown>>(id: string, definition?: D): Run<D extends Definition<any, infer Out> ? Out : never> {
+  // oxlint-disable-next-line typescript/no-explicit-any -- inputs are parameters: only any takes definitions of all types
+  run<D extends Definition<any, any> = Definition<unknown, unknown>>(id: string, definition?: D): Run<OutputOf<D>> {
     const runtime = definition === undefined ? undefined : definitionOf(definition);
     if (definition !== undefined && runtime === undefined) {
-      throw new InvalidOptionError("definition", "client.run takes a step, an action or a workflow as its second argument");
+      throw new InvalidOptionError(
+        "definition",
+        "client.run takes a step, an action or a workflow as its second argument",
+      );
     }
     return new RunHandle(this.#reader, id, true, runtime);
   }
@@ -257,7 +264,9 @@ export class Client implements ClientLike, AsyncDisposable {
     const { source, steps, workflows, maxConnections, listen } = this.#options;
     const worker = steps.size + workflows.size > 0;
     const dedicated = listen ? 4 : 3;
-    const max = worker ? Math.max(1, Math.floor((maxConnections - dedicated) / 3)) : Math.max(1, maxConnections - (listen ? 1 : 0));
+    const max = worker
+      ? Math.max(1, Math.floor((maxConnections - dedicated) / 3))
+      : Math.max(1, maxConnections - (listen ? 1 : 0));
     return new BorrowedConnections({
       config: { query_timeout: STATEMENT_LIMIT_MS, ...source.config },
       applicationName: "cyclone",
@@ -301,7 +310,8 @@ export class Client implements ClientLike, AsyncDisposable {
         this.#worker?.wake();
         this.#notifier.notify("work");
         if (!this.#events.has("run.submitted")) return;
-        for (const run of runs) if (!run.existing) this.#events.emit("run.submitted", { runId: run.id, name: definition.name });
+        for (const run of runs)
+          if (!run.existing) this.#events.emit("run.submitted", { runId: run.id, name: definition.name });
       },
     });
   }
@@ -321,9 +331,15 @@ export class Client implements ClientLike, AsyncDisposable {
         const resolved = resolveStart(options, `the options of ${definition.kind} "${definition.name}"`);
         const { idempotencyKey } = options;
         if (idempotencyKey !== undefined && typeof idempotencyKey !== "function") {
-          throw new InvalidOptionError("idempotencyKey", "idempotencyKey of many starts must be a function (input, index) => key");
+          throw new InvalidOptionError(
+            "idempotencyKey",
+            "idempotencyKey of many starts must be a function (input, index) => key",
+          );
         }
-        const keyOf = idempotencyKey === undefined ? undefined : (i: number) => checkKey(idempotencyKey(inputs[i], i), `idempotencyKey of input ${i}`);
+        const keyOf =
+          idempotencyKey === undefined
+            ? undefined
+            : (i: number) => checkKey(idempotencyKey(inputs[i], i), `idempotencyKey of input ${i}`);
         const runs = await this.#starter.start(definition, inputs, keyOf, resolved);
         return runs.map((run) => new RunHandle(this.#reader, run.id, run.existing, definition));
       },

@@ -69,7 +69,7 @@ export class Events {
   emit<E extends EventName>(event: E, payload: ClientEvents[E]): void {
     for (const listener of this.#listeners.get(event) ?? []) {
       try {
-        listener(payload as ClientEvents[EventName] & ClientEvents[E]);
+        listener(payload);
       } catch (error) {
         this.#onListenerError(event, error);
       }

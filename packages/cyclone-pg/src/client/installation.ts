@@ -35,7 +35,7 @@ export class Installation {
 
   async #ask(): Promise<{ version: number | null; bucket_count: number } | undefined> {
     try {
-      const [row] = await this.#run(readInstallation, {});
+      const [row] = await this.#run(readInstallation, null);
       return row;
     } catch (error) {
       if (isMissingSchema(error)) return undefined;

@@ -3,7 +3,7 @@ import type { RunStatement } from "../engine/record/record-batch.ts";
 import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 import { RunNotFoundError } from "../errors/run-not-found-error.ts";
 import type { NodeState } from "../model/states.ts";
-import { readNode, type ReadNodeRow } from "../sql/read/read-node.ts";
+import { type ReadNodeRow, readNode } from "../sql/read/read-node.ts";
 import { readRun } from "../sql/read/read-run.ts";
 
 interface Place {

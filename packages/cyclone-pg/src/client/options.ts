@@ -119,7 +119,8 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
   const sum = options.queues === undefined ? undefined : [...queues.values()].reduce((a, b) => a + b, 0);
   return {
     source,
-    listenSource: options.directConnection === undefined ? source : connectionSource(options.directConnection, "directConnection"),
+    listenSource:
+      options.directConnection === undefined ? source : connectionSource(options.directConnection, "directConnection"),
     schema: checkSchemaName(options.schema ?? DEFAULTS.schema, "schema of createClient"),
     steps,
     workflows,
@@ -131,7 +132,12 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
     listen: flag(options.listen, "listen"),
     notify: flag(options.notify, "notify"),
     maxConnections: wholeNumber(options.maxConnections ?? DEFAULTS.maxConnections, "maxConnections", 1, 1_000),
-    maxPayloadBytes: wholeNumber(options.maxPayloadBytes ?? DEFAULTS.maxPayloadBytes, "maxPayloadBytes", 1, PAYLOAD_BYTES_MAX),
+    maxPayloadBytes: wholeNumber(
+      options.maxPayloadBytes ?? DEFAULTS.maxPayloadBytes,
+      "maxPayloadBytes",
+      1,
+      PAYLOAD_BYTES_MAX,
+    ),
     maxInputBytes: wholeNumber(options.maxInputBytes ?? DEFAULTS.maxInputBytes, "maxInputBytes", 1, INPUT_BYTES_MAX),
     log: options.log ?? consoleLog,
   };
@@ -145,26 +151,37 @@ const consoleLog: Logger = {
 };
 
 function register(handlers: readonly unknown[]): Pick<ResolvedClientOptions, "steps" | "workflows"> {
-  if (!Array.isArray(handlers)) throw new InvalidOptionError("handlers", "handlers must be a list of steps, actions and workflows");
+  if (!Array.isArray(handlers))
+    throw new InvalidOptionError("handlers", "handlers must be a list of steps, actions and workflows");
   const steps = new Map<string, DefinitionRuntime>();
   const workflows = new Map<string, DefinitionRuntime>();
   for (const [i, handler] of handlers.entries()) {
     const definition = definitionOf(handler);
-    if (definition === undefined) throw new InvalidOptionError("handlers", `handlers[${i}] is neither a step, an action nor a workflow`);
+    if (definition === undefined)
+      throw new InvalidOptionError("handlers", `handlers[${i}] is neither a step, an action nor a workflow`);
     const { kind, name } = definition;
     if (kind !== "workflow" && definition.handler === undefined) {
-      throw new InvalidOptionError("handlers", `handlers[${i}], ${kind} "${name}", is a contract without a handler: register what implement() returns`);
+      throw new InvalidOptionError(
+        "handlers",
+        `handlers[${i}], ${kind} "${name}", is a contract without a handler: register what implement() returns`,
+      );
     }
     const known = kind === "workflow" ? workflows : steps;
     if (known.has(name) && known.get(name) !== definition) {
-      throw new InvalidOptionError("handlers", `handlers has two different definitions named "${name}"${kind === "workflow" ? "" : " (steps and actions share their names)"}`);
+      throw new InvalidOptionError(
+        "handlers",
+        `handlers has two different definitions named "${name}"${kind === "workflow" ? "" : " (steps and actions share their names)"}`,
+      );
     }
     known.set(name, definition);
   }
   return { steps, workflows };
 }
 
-function queuesOf(given: ClientOptions["queues"], steps: ReadonlyMap<string, DefinitionRuntime>): ReadonlyMap<string, number> {
+function queuesOf(
+  given: ClientOptions["queues"],
+  steps: ReadonlyMap<string, DefinitionRuntime>,
+): ReadonlyMap<string, number> {
   if (given === undefined) {
     return new Map([...steps.values()].map((definition) => [definition.options.queue, Number.POSITIVE_INFINITY]));
   }
@@ -175,7 +192,8 @@ function queuesOf(given: ClientOptions["queues"], steps: ReadonlyMap<string, Def
   for (const [name, limit] of Object.entries(given)) {
     queues.set(checkName(name, "queue"), wholeNumber(limit, `queues.${name}`, 1, CONCURRENCY_MAX));
   }
-  if (queues.size === 0) throw new InvalidOptionError("queues", "queues is empty: leave it out to claim from every queue of the handlers");
+  if (queues.size === 0)
+    throw new InvalidOptionError("queues", "queues is empty: leave it out to claim from every queue of the handlers");
   return queues;
 }
 

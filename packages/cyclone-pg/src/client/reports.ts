@@ -21,9 +21,19 @@ export function workerReports(events: Events, log: Logger): WorkerReports {
       if (state !== "cancelled") events.emit(state === "completed" ? "run.completed" : "run.failed", { runId, name });
     },
     reclaimed: (rows) => {
-      log.warn(`${rows.length} step(s) reclaimed: their leases had run out.`, { count: rows.length, runId: rows[0]?.run_id, node: rows[0]?.node });
+      log.warn(`${rows.length} step(s) reclaimed: their leases had run out.`, {
+        count: rows.length,
+        runId: rows[0]?.run_id,
+        node: rows[0]?.node,
+      });
       for (const row of rows) {
-        events.emit("step.reclaimed", { runId: row.run_id, node: row.node, step: row.step, attempt: row.attempts + 1, reclaims: row.reclaims });
+        events.emit("step.reclaimed", {
+          runId: row.run_id,
+          node: row.node,
+          step: row.step,
+          attempt: row.attempts + 1,
+          reclaims: row.reclaims,
+        });
       }
     },
     leaseLost: (step) => {
@@ -31,11 +41,16 @@ export function workerReports(events: Events, log: Logger): WorkerReports {
       events.emit("lease.lost", place(step));
     },
     blocked: (blockedMs) => {
-      log.warn("A handler kept the event loop from running: compute in a worker thread, or in smaller pieces.", { blockedMs });
+      log.warn("A handler kept the event loop from running: compute in a worker thread, or in smaller pieces.", {
+        blockedMs,
+      });
       events.emit("worker.blocked", { blockedMs });
     },
     stuck: (step) => {
-      log.warn("A handler doesn't end though its signal has fired: it keeps its slot, and its result is refused.", place(step));
+      log.warn(
+        "A handler doesn't end though its signal has fired: it keeps its slot, and its result is refused.",
+        place(step),
+      );
       events.emit("worker.stuck", place(step));
     },
     longTx: (step, leaseMs) => {
@@ -44,14 +59,20 @@ export function workerReports(events: Events, log: Logger): WorkerReports {
       events.emit("worker.degraded", { reason });
     },
     isolated: (runId, error) => {
-      log.error("The database refuses to change a row of a run: it is set aside, and tried again from time to time.", { runId, error: String(error), code: errorCode(error) });
+      log.error("The database refuses to change a row of a run: it is set aside, and tried again from time to time.", {
+        runId,
+        error: String(error),
+        code: errorCode(error),
+      });
       events.emit("error", { error: asError(error), runId });
     },
     trouble: (error) => {
       const now = performance.now();
       if (now - lastTroubleAt < TROUBLE_GAP_MS) return;
       lastTroubleAt = now;
-      const message = isTransient(error) ? "A statement failed; it is tried again." : "A statement of the engine failed; it is tried again.";
+      const message = isTransient(error)
+        ? "A statement failed; it is tried again."
+        : "A statement of the engine failed; it is tried again.";
       log[isTransient(error) ? "warn" : "error"](message, { error: String(error), code: errorCode(error) });
       if (!isTransient(error)) events.emit("error", { error: asError(error) });
     },
@@ -64,19 +85,26 @@ function reportOutcome(events: Events, log: Logger, call: ActiveCall, outcome: O
   switch (outcome.kind) {
     case "completed":
     case "committed":
-      if (events.has("step.completed")) events.emit("step.completed", { ...place, durationMs: performance.now() - call.startedAt });
+      if (events.has("step.completed"))
+        events.emit("step.completed", { ...place, durationMs: performance.now() - call.startedAt });
       return;
     case "discard":
-      log.error(`Node "${step.node}" is discarded: ${outcome.error.name}: ${outcome.error.message}`, { ...place, error: outcome.error });
+      log.error(`Node "${step.node}" is discarded: ${outcome.error.name}: ${outcome.error.message}`, {
+        ...place,
+        error: outcome.error,
+      });
       events.emit("step.discarded", { ...place, error: outcome.error });
       return;
     case "release":
       if (outcome.outcome === "snoozed") events.emit("step.snoozed", { ...place, delayMs: outcome.delayMs });
       if (outcome.error === null) return;
-      log.warn(`Node "${step.node}" ${outcome.outcome.replace("_", " ")}: ${outcome.error.name}: ${outcome.error.message}`, {
-        ...place,
-        retryInMs: outcome.delayMs,
-      });
+      log.warn(
+        `Node "${step.node}" ${outcome.outcome.replace("_", " ")}: ${outcome.error.name}: ${outcome.error.message}`,
+        {
+          ...place,
+          retryInMs: outcome.delayMs,
+        },
+      );
       events.emit("step.failed", { ...place, error: outcome.error, retryInMs: outcome.delayMs });
   }
 }

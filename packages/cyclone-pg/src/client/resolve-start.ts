@@ -15,14 +15,25 @@ export interface ResolvedStart {
   readonly priority: number | undefined;
 }
 
-const KNOWN = ["tx", "idempotencyKey", "startAt", "delay", "tags", "priority", "queue"] as const satisfies readonly (keyof StartOptions)[];
+const KNOWN = [
+  "tx",
+  "idempotencyKey",
+  "startAt",
+  "delay",
+  "tags",
+  "priority",
+  "queue",
+] as const satisfies readonly (keyof StartOptions)[];
 
 /** @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) */
 export function resolveStart(options: StartOptions | StartManyOptions<unknown> = {}, what = "start"): ResolvedStart {
   rejectUnknownKeys(options, KNOWN, what);
   const { tx, tags, queue, priority } = options;
   if (tx !== undefined && typeof (tx as Partial<Queryable> | null)?.query !== "function") {
-    throw new InvalidOptionError("tx", "tx must have a method query(text, values), as a `pg` client in an open transaction has");
+    throw new InvalidOptionError(
+      "tx",
+      "tx must have a method query(text, values), as a `pg` client in an open transaction has",
+    );
   }
   return {
     tx,
@@ -35,7 +46,10 @@ export function resolveStart(options: StartOptions | StartManyOptions<unknown> =
 
 function startTime({ delay, startAt }: Pick<StartOptions, "delay" | "startAt">): StartTime {
   if (delay !== undefined && startAt !== undefined) {
-    throw new InvalidOptionError("startAt", "startAt and delay can't be given together: startAt is a moment, delay counts from now");
+    throw new InvalidOptionError(
+      "startAt",
+      "startAt and delay can't be given together: startAt is a moment, delay counts from now",
+    );
   }
   return {
     delayMs: delay === undefined ? null : toMilliseconds(delay, "delay"),
@@ -46,10 +60,14 @@ function startTime({ delay, startAt }: Pick<StartOptions, "delay" | "startAt">):
 function instant(value: Date | string): string {
   // A text without a zone would mean another moment on each machine.
   if (typeof value === "string" && !/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d(:?\d\d)?)$/i.test(value)) {
-    throw new InvalidOptionError("startAt", `startAt must be a Date or an ISO 8601 text with a zone, such as "2030-01-01T00:00:00Z"; "${value}" isn't`);
+    throw new InvalidOptionError(
+      "startAt",
+      `startAt must be a Date or an ISO 8601 text with a zone, such as "2030-01-01T00:00:00Z"; "${value}" isn't`,
+    );
   }
   const date = new Date(value);
-  if (Number.isNaN(date.getTime())) throw new InvalidOptionError("startAt", `startAt isn't a valid date: ${String(value)}`);
+  if (Number.isNaN(date.getTime()))
+    throw new InvalidOptionError("startAt", `startAt isn't a valid date: ${String(value)}`);
   return date.toISOString();
 }
 

@@ -1,9 +1,9 @@
 import type { DefinitionRuntime } from "../builder/definition.ts";
 import type { Queryable } from "../builder/start-options.ts";
 import { errorCode } from "../db/database-errors.ts";
+import type { SubmitBatch } from "../engine/submit/batches.ts";
 import { type StartedRun, startedRuns } from "../engine/submit/find-existing.ts";
 import { drawBatches, type Entry, newEntries, type SubmitSettings } from "../engine/submit/new-runs.ts";
-import type { SubmitBatch } from "../engine/submit/batches.ts";
 import { type RunInTransaction, RunWriter } from "../engine/submit/write-runs.ts";
 import { notify } from "../sql/notify/notify.ts";
 import type { Tables } from "../sql/tables.ts";
@@ -55,7 +55,8 @@ export class Starter {
   // The database's errors reach the caller as they are: its transaction, its retry.
   async #inCallersTransaction(start: Start, tx: Queryable): Promise<StartedRun[]> {
     const { tables, channelInTx } = this.#options;
-    const run: RunInTransaction = async (statement, params) => (await tx.query(statement.text(tables), statement.params(params))).rows;
+    const run: RunInTransaction = async (statement, params) =>
+      (await tx.query(statement.text(tables), statement.params(params))).rows;
     const runs = await this.#write(run, start);
     if (channelInTx !== undefined) await run(notify, { channel: channelInTx, payloads: ["work"] });
     return runs;

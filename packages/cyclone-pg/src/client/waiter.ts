@@ -150,13 +150,18 @@ export class Waiter {
         this.#settle(row.id, (waiting) => waiting.reject(new RunNotFoundError(row.id)));
       } else {
         // One that came while the query was under way and wants the result, which this row doesn't have, waits for the next.
-        this.#settle(row.id, (waiting) => waiting.resolve(row), (waiting) => !waiting.wantResult || asked.get(row.id) === true);
+        this.#settle(
+          row.id,
+          (waiting) => waiting.resolve(row),
+          (waiting) => !waiting.wantResult || asked.get(row.id) === true,
+        );
       }
     }
   }
 
   #settle(runId: string, settle: (waiting: Waiting) => void, fits: (waiting: Waiting) => boolean = () => true): void {
-    for (const waiting of [...(this.#waiting.get(runId) ?? [])]) {
+    // A set may be changed while it is walked.
+    for (const waiting of this.#waiting.get(runId) ?? []) {
       if (!fits(waiting)) {
         this.#due.add(runId);
         continue;

@@ -1,5 +1,5 @@
-import pg from "pg";
 import type { PoolClient, PoolConfig } from "pg";
+import pg from "pg";
 import { ConnectionError } from "../errors/connection-error.ts";
 
 export interface BorrowedConnectionsOptions {
@@ -42,7 +42,7 @@ export class BorrowedConnections {
     try {
       return await this.#pool.connect();
     } catch (error) {
-      if (!(error instanceof Error) || !/^timeout exceeded/.test(error.message)) throw error;
+      if (!(error instanceof Error) || !error.message.startsWith("timeout exceeded")) throw error;
       throw new ConnectionError(
         `No connection for ${this.#options.purpose} was free within ${this.#options.acquireTimeoutMs} ms (there are ${this.#options.max}): raise \`maxConnections\`, or hold them for a shorter time.`,
         { cause: error },

@@ -1,5 +1,5 @@
-import pg from "pg";
 import type { Pool, PoolConfig } from "pg";
+import pg from "pg";
 import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 
 /** Where connections come from: a configuration, and the user's Pool if that is what was given. */
@@ -19,7 +19,10 @@ export function connectionSource(connection: string | PoolConfig | Pool, option 
     return { config: { connectionString: connection }, userPool: undefined };
   }
   if (typeof connection !== "object" || connection === null) {
-    throw new InvalidOptionError(option, `${option} must be a URL such as "postgres://user@host/database", the options of \`pg\`, or a \`pg\` Pool`);
+    throw new InvalidOptionError(
+      option,
+      `${option} must be a URL such as "postgres://user@host/database", the options of \`pg\`, or a \`pg\` Pool`,
+    );
   }
   if (isPool(connection)) return { config: poolOptions(connection), userPool: connection };
   return { config: connection, userPool: undefined };
@@ -39,7 +42,8 @@ export function newClient(config: PoolConfig, applicationName: string): pg.Clien
 
 /** The URL without its password, for messages. */
 export function describeConnection(config: PoolConfig): string {
-  if (config.connectionString === undefined) return `${config.host ?? "localhost"}:${config.port ?? 5432}/${config.database ?? ""}`;
+  if (config.connectionString === undefined)
+    return `${config.host ?? "localhost"}:${config.port ?? 5432}/${config.database ?? ""}`;
   try {
     const url = new URL(config.connectionString);
     return `${url.host}${url.pathname}`;
@@ -50,19 +54,27 @@ export function describeConnection(config: PoolConfig): string {
 
 function checkUrl(text: string, option: string): void {
   if (!/^(postgres|postgresql|socket|unix):/i.test(text) && !text.startsWith("/")) {
-    throw new InvalidOptionError(option, `${option} must be a URL such as "postgres://user@host/database"; an empty or other text isn't one`);
+    throw new InvalidOptionError(
+      option,
+      `${option} must be a URL such as "postgres://user@host/database"; an empty or other text isn't one`,
+    );
   }
 }
 
 function isPool(value: object): value is Pool {
-  return typeof (value as Pool).connect === "function" && typeof (value as Pool).query === "function" && "totalCount" in value;
+  return (
+    typeof (value as Pool).connect === "function" &&
+    typeof (value as Pool).query === "function" &&
+    "totalCount" in value
+  );
 }
 
 function poolOptions(pool: Pool): PoolConfig {
   // A Pool keeps the password out of its enumerable options. What concerns the pool, not its connections, stays with it.
   const { options } = pool;
   const config: PoolConfig = { ...options };
-  for (const name of ["Client", "Promise", "log", "verify", "onConnect", "max", "min", "types"]) delete (config as Record<string, unknown>)[name];
+  for (const name of ["Client", "Promise", "log", "verify", "onConnect", "max", "min", "types"])
+    delete (config as Record<string, unknown>)[name];
   if (options.password !== undefined) config.password = options.password;
   return config;
 }

@@ -23,14 +23,23 @@ const NETWORK_CODES = new Set([
 ]);
 
 // `pg` reports a lost connection as a plain Error without a code.
-const LOST_CONNECTION = /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout (expired|exceeded)|Query read timeout|This socket has been ended)/;
+const LOST_CONNECTION =
+  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout (expired|exceeded)|Query read timeout|This socket has been ended)/;
 
 /** Whether the connection is gone or can't be had: nothing is known of what was under way. */
 export function isConnectionFailure(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
   const code = errorCode(error);
   // 53300: too many connections; 25006: read-only since a failover, so that this connection is useless.
-  if (code !== undefined) return NETWORK_CODES.has(code) || /^(08|57P)/.test(code) || code === "53300" || code === "25006" || code === "25P03" || code === "25P04";
+  if (code !== undefined)
+    return (
+      NETWORK_CODES.has(code) ||
+      /^(08|57P)/.test(code) ||
+      code === "53300" ||
+      code === "25006" ||
+      code === "25P03" ||
+      code === "25P04"
+    );
   return error instanceof Error && LOST_CONNECTION.test(error.message);
 }
 

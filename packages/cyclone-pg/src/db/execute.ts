@@ -4,6 +4,7 @@ import { rowTypes } from "./row-types.ts";
 
 /** What runs one statement: a `pg` client or pool. */
 export interface StatementRunner {
+  // oxlint-disable-next-line typescript/no-explicit-any -- as `pg` has it; rows are as the statement says
   query(config: { text: string; values: unknown[]; name?: string; types?: typeof rowTypes }): Promise<{ rows: any[] }>;
 }
 
@@ -14,6 +15,10 @@ export async function execute<Params, Row>(
   statement: Statement<Params, Row>,
   params: Params,
 ): Promise<Row[]> {
-  const result = await runner.query({ text: statement.text(tables), values: statement.params(params), types: rowTypes });
+  const result = await runner.query({
+    text: statement.text(tables),
+    values: statement.params(params),
+    types: rowTypes,
+  });
   return result.rows;
 }

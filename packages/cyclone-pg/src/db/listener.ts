@@ -101,7 +101,10 @@ export class Listener {
     let limit: NodeJS.Timeout | undefined;
     const heard = new Promise<void>((resolve, reject) => {
       this.#probe = { word, heard: resolve };
-      limit = setTimeout(() => reject(new Error("The listening connection is deaf: is it behind a pooler? Give `directConnection`.")), PROBE_ANSWER_MS);
+      limit = setTimeout(
+        () => reject(new Error("The listening connection is deaf: is it behind a pooler? Give `directConnection`.")),
+        PROBE_ANSWER_MS,
+      );
     });
     try {
       await Promise.all([client.query("select pg_notify($1, $2)", [this.#options.channel, word]), heard]);

@@ -27,7 +27,7 @@ export class Notifier {
   }
 
   async #run(): Promise<void> {
-    await undefined; // what the caller's turn still adds goes along
+    await Promise.resolve(); // what the caller's turn still adds goes along
     try {
       while (this.#due.size > 0) {
         const payloads = [...this.#due];

@@ -19,6 +19,7 @@ const parsers: Readonly<Record<number, (text: string) => unknown>> = {
 
 /** Type parsers for `pg`'s query option `types`. */
 export const rowTypes = {
+  // oxlint-disable-next-line typescript/no-explicit-any -- as `pg` has it
   getTypeParser: (oid: number): any => parsers[oid] ?? asIs,
 };
 

@@ -61,7 +61,11 @@ export class Session {
     if (client !== undefined) await endWithin(client, CLOSE_LIMIT_MS);
   }
 
-  async #inTransaction<Params, Row>(client: pg.Client, statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+  async #inTransaction<Params, Row>(
+    client: pg.Client,
+    statement: Statement<Params, Row>,
+    params: Params,
+  ): Promise<Row[]> {
     if (!this.#explicit) return execute(client, this.#options.tables, statement, params);
     await client.query("begin isolation level read committed read write");
     try {

@@ -4,10 +4,15 @@ import type { Lease } from "./lease.ts";
 
 /** How a call of a handler ended, as it is to be recorded. */
 export type Outcome =
-  | { readonly kind: "completed"; /** JSON text, null: none. */ readonly output: string | null }
+  | { readonly kind: "completed" /** JSON text, null: none. */; readonly output: string | null }
   /** The completionTx has committed the completion; what follows from it is still to be activated. */
   | { readonly kind: "committed" }
-  | { readonly kind: "release"; readonly outcome: ReleaseOutcome; readonly delayMs: number; readonly error: StoredError | null }
+  | {
+      readonly kind: "release";
+      readonly outcome: ReleaseOutcome;
+      readonly delayMs: number;
+      readonly error: StoredError | null;
+    }
   | { readonly kind: "discard"; readonly outcome: DiscardOutcome; readonly error: StoredError };
 
 export type DiscardOutcome = "failed" | "timed_out" | "discarded" | "interrupted" | "reclaimed";

@@ -8,6 +8,7 @@ import { migrations, schemaVersion } from "./catalogue.ts";
 
 /** One session of the database; a `pg` Client is one, a Pool isn't. */
 export interface MigrationSession {
+  // oxlint-disable-next-line typescript/no-explicit-any -- as `pg` has it
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 }
 
@@ -83,7 +84,12 @@ async function applyPending(
   const { rows } = await session.query(`select coalesce(max(version), 0) as version from ${tables.migrations}`);
   const installed = Number(rows[0].version);
   if (installed > schemaVersion) {
-    throw new SchemaVersionError({ reason: "newer", schema: options.schema, found: installed, expected: schemaVersion });
+    throw new SchemaVersionError({
+      reason: "newer",
+      schema: options.schema,
+      found: installed,
+      expected: schemaVersion,
+    });
   }
   const pending = migrations.filter((migration) => migration.version > installed);
   for (const migration of pending) {

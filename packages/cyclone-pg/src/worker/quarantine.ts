@@ -27,7 +27,12 @@ export class Quarantine {
   }
 
   /** Runs a batch without what is set aside. If the database refuses it, its members are tried one by one. */
-  async run<Row>(bucket: number, kind: SuspectKind, limit: number, batch: (isolation: Isolation) => Promise<Row[]>): Promise<Row[]> {
+  async run<Row>(
+    bucket: number,
+    kind: SuspectKind,
+    limit: number,
+    batch: (isolation: Isolation) => Promise<Row[]>,
+  ): Promise<Row[]> {
     try {
       return await batch({ only: null, excluded: this.excluded() });
     } catch (error) {
@@ -49,7 +54,12 @@ export class Quarantine {
     return [...this.#until].filter(([, until]) => until > now).map(([runId]) => runId);
   }
 
-  async #oneByOne<Row>(bucket: number, kind: SuspectKind, limit: number, batch: (isolation: Isolation) => Promise<Row[]>): Promise<Row[]> {
+  async #oneByOne<Row>(
+    bucket: number,
+    kind: SuspectKind,
+    limit: number,
+    batch: (isolation: Isolation) => Promise<Row[]>,
+  ): Promise<Row[]> {
     const { session, queues, steps } = this.#options;
     const suspects = await session.run(findSuspects, { bucket, kind, queues, steps, limit, excluded: this.excluded() });
     const rows: Row[] = [];

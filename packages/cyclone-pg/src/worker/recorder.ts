@@ -4,7 +4,13 @@ import type { Session } from "../db/session.ts";
 import type { EndedRun, Settlement } from "../engine/outcome.ts";
 import { confirmLost } from "../engine/record/confirm-lost.ts";
 import { recordAlone } from "../engine/record/record-alone.ts";
-import { type Recorded, type RecordKind, recordBatch, recordKindOf, type RunStatement } from "../engine/record/record-batch.ts";
+import {
+  type Recorded,
+  type RecordKind,
+  type RunStatement,
+  recordBatch,
+  recordKindOf,
+} from "../engine/record/record-batch.ts";
 
 export interface RecorderOptions<Member extends Settlement> {
   readonly session: Session;
@@ -117,7 +123,8 @@ export class Recorder<Member extends Settlement> {
       return;
     }
     const { value } = result;
-    if (value.kind === "recorded") return this.#report([member], result.retried ? await this.#confirm(value.recorded) : value.recorded);
+    if (value.kind === "recorded")
+      return this.#report([member], result.retried ? await this.#confirm(value.recorded) : value.recorded);
     this.#options.onRefused(member, value.error);
     this.#options.onRecorded(member, value.kind === "unactivated");
   }

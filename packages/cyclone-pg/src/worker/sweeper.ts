@@ -3,7 +3,7 @@ import type { Settlement } from "../engine/outcome.ts";
 import { exhaustedSettlement } from "../engine/sweep/exhausted.ts";
 import { findExhaustedSteps } from "../sql/sweep/find-exhausted-steps.ts";
 import { findUnactivatedSteps } from "../sql/sweep/find-unactivated-steps.ts";
-import { look, type LookRow } from "../sql/sweep/look.ts";
+import { type LookRow, look } from "../sql/sweep/look.ts";
 import { promoteSteps } from "../sql/sweep/promote-steps.ts";
 import { type ReclaimedRow, reclaimSteps } from "../sql/sweep/reclaim-steps.ts";
 import type { Quarantine } from "./quarantine.ts";
@@ -107,7 +107,9 @@ export class Sweeper {
   async #promote(bucket: number): Promise<void> {
     const { session, quarantine } = this.#options;
     for (let i = 0; i < BATCHES_MAX; i++) {
-      const rows = await quarantine.run(bucket, "due", PROMOTE_MAX, (isolation) => session.run(promoteSteps, { bucket, limit: PROMOTE_MAX, isolation }));
+      const rows = await quarantine.run(bucket, "due", PROMOTE_MAX, (isolation) =>
+        session.run(promoteSteps, { bucket, limit: PROMOTE_MAX, isolation }),
+      );
       const promoted = rows.reduce((sum, row) => sum + row.promoted, 0);
       if (promoted > 0) this.#options.onReleased(promoted);
       if (promoted < PROMOTE_MAX) return;
@@ -136,7 +138,12 @@ export class Sweeper {
   async #activate(bucket: number): Promise<void> {
     const { session, quarantine } = this.#options;
     const isolation = { only: null, excluded: quarantine.excluded() };
-    const rows = await session.run(findUnactivatedSteps, { bucket, limit: ACTIVATE_MAX, olderThanMs: UNACTIVATED_AFTER_MS, isolation });
+    const rows = await session.run(findUnactivatedSteps, {
+      bucket,
+      limit: ACTIVATE_MAX,
+      olderThanMs: UNACTIVATED_AFTER_MS,
+      isolation,
+    });
     for (const row of rows) {
       this.#options.record({
         lease: { bucket, runId: row.run_id, key: row.key, item: row.item, epoch: row.epoch },
@@ -160,7 +167,8 @@ export class Sweeper {
   #watchForBreaks(): void {
     const now = performance.now();
     const longest = 2 * this.#options.pollMs * (1 + JITTER) + this.#guardMs();
-    if (this.#lastLookAt !== undefined && now - this.#lastLookAt > longest) this.#options.session.restartConnectedClock();
+    if (this.#lastLookAt !== undefined && now - this.#lastLookAt > longest)
+      this.#options.session.restartConnectedClock();
     this.#lastLookAt = now;
   }
 }

@@ -81,7 +81,11 @@ export class Worker {
     this.#options = options;
     const timeoutMs = Math.min(options.leaseMs / 2, STATEMENT_LIMIT_MS);
     const session = (name: string): Session =>
-      new Session({ newClient: () => newClient(options.source.config, `cyclone ${name}`), tables: options.tables, timeoutMs });
+      new Session({
+        newClient: () => newClient(options.source.config, `cyclone ${name}`),
+        tables: options.tables,
+        timeoutMs,
+      });
     this.#claimSession = session("claim");
     this.#recordSession = session("record");
     this.#slots = new Slots(options.concurrency, options.queues);
@@ -161,7 +165,14 @@ export class Worker {
   #begin(steps: readonly ClaimedStep[]): void {
     const calls = steps.map((step) => new ActiveCall(step, this.#nextLeaseId++));
     this.#keeper.add(
-      calls.map(({ leaseId, step: { bucket, runId, key, item, epoch } }) => ({ id: leaseId, bucket, runId, key, item, epoch })),
+      calls.map(({ leaseId, step: { bucket, runId, key, item, epoch } }) => ({
+        id: leaseId,
+        bucket,
+        runId,
+        key,
+        item,
+        epoch,
+      })),
     );
     for (const call of calls) {
       const definition = this.#options.steps.get(call.step.step);
@@ -307,7 +318,8 @@ export class Worker {
       log,
       maxPayloadBytes,
       maxInputBytes,
-      beginTx: (isolation) => CompletionTransaction.begin({ connections: this.#txConnections, tables, isolation, timeoutMs }),
+      beginTx: (isolation) =>
+        CompletionTransaction.begin({ connections: this.#txConnections, tables, isolation, timeoutMs }),
       onTxBegun: (call) => {
         const timer = setTimeout(() => {
           if (this.#calls.has(call.leaseId) && !call.recording) reports.longTx(call.step, leaseMs);

@@ -11,7 +11,13 @@ export interface Lanes {
  * rotated by `turn`, so that ties don't always fall to the same one.
  * @param freeOf how many slots a queue's own limit leaves
  */
-export function lanesOf(queues: readonly string[], steps: readonly string[], free: number, freeOf: (queue: string) => number, turn: number): Lanes {
+export function lanesOf(
+  queues: readonly string[],
+  steps: readonly string[],
+  free: number,
+  freeOf: (queue: string) => number,
+  turn: number,
+): Lanes {
   const open = queues.filter((queue) => freeOf(queue) > 0);
   const share = Math.max(1, Math.ceil(free / Math.max(1, open.length)));
   const lanes: Lanes = { queues: [], steps: [], quotas: [], sole: [] };

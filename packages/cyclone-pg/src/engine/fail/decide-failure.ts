@@ -1,5 +1,5 @@
 import { Discard } from "../../errors/discard.ts";
-import { InvalidPayloadError } from "../../errors/invalid-payload-error.ts";
+import type { InvalidPayloadError } from "../../errors/invalid-payload-error.ts";
 import { MaxReclaimsError } from "../../errors/max-reclaims-error.ts";
 import { RetryAfter } from "../../errors/retry-after.ts";
 import { Snooze } from "../../errors/snooze.ts";
@@ -49,11 +49,18 @@ export function decideFailure(step: ClaimedStep, end: CallEnd, backoff: Backoff)
 function thrown(step: ClaimedStep, value: unknown, backoff: Backoff): Outcome {
   const error = toStoredError(value);
   if (value instanceof Discard) return { kind: "discard", outcome: "discarded", error };
-  if (value instanceof Snooze) return { kind: "release", outcome: "snoozed", delayMs: Math.max(1, value.delayMs), error: null };
+  if (value instanceof Snooze)
+    return { kind: "release", outcome: "snoozed", delayMs: Math.max(1, value.delayMs), error: null };
   return charge(step, "failed", error, value instanceof RetryAfter ? value.delayMs : undefined, backoff);
 }
 
-function charge(step: ClaimedStep, outcome: "failed" | "timed_out", error: StoredError, delayMs: number | undefined, backoff: Backoff): Outcome {
+function charge(
+  step: ClaimedStep,
+  outcome: "failed" | "timed_out",
+  error: StoredError,
+  delayMs: number | undefined,
+  backoff: Backoff,
+): Outcome {
   if (step.attempt >= step.maxAttempts) return { kind: "discard", outcome, error };
   return { kind: "release", outcome, delayMs: delayMs ?? backoffDelayMs(backoff, step.attempt, error), error };
 }

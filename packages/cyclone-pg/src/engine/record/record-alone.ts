@@ -2,7 +2,7 @@ import { errorCode, isTransient } from "../../db/database-errors.ts";
 import { toStoredError } from "../../model/stored-error.ts";
 import { completeOwnRow } from "../../sql/complete/complete-own-row.ts";
 import type { Settlement } from "../outcome.ts";
-import { type Recorded, recordBatch, recordKindOf, type RunStatement } from "./record-batch.ts";
+import { type Recorded, type RunStatement, recordBatch, recordKindOf } from "./record-batch.ts";
 
 /** What became of a settlement that can't be recorded together with others. */
 export type RecordedAlone =
@@ -37,7 +37,12 @@ export async function recordAlone(run: RunStatement, settlement: Settlement, own
   }
 }
 
-async function discardInstead(run: RunStatement, settlement: Settlement, owner: string, cause: unknown): Promise<RecordedAlone> {
+async function discardInstead(
+  run: RunStatement,
+  settlement: Settlement,
+  owner: string,
+  cause: unknown,
+): Promise<RecordedAlone> {
   try {
     const outcome = { kind: "discard", outcome: "discarded", error: toStoredError(cause) } as const;
     return { kind: "recorded", recorded: await recordBatch(run, "discard", [{ ...settlement, outcome }], owner) };

@@ -1,7 +1,7 @@
-import type { Statement } from "../../sql/statement.ts";
 import { completeSteps } from "../../sql/complete/complete-steps.ts";
 import { discardSteps } from "../../sql/fail/discard-steps.ts";
 import { releaseSteps } from "../../sql/fail/release-steps.ts";
+import type { Statement } from "../../sql/statement.ts";
 import { compareLeases, leaseArrays } from "../lease.ts";
 import type { EndedRun, Outcome, Settlement } from "../outcome.ts";
 
@@ -28,7 +28,12 @@ export function recordKindOf(outcome: Outcome): RecordKind {
 }
 
 /** Records settlements of one kind and bucket, all or none. @throws what the database throws */
-export async function recordBatch(run: RunStatement, kind: RecordKind, settlements: readonly Settlement[], owner: string): Promise<Recorded> {
+export async function recordBatch(
+  run: RunStatement,
+  kind: RecordKind,
+  settlements: readonly Settlement[],
+  owner: string,
+): Promise<Recorded> {
   const sorted = [...settlements].sort((a, b) => compareLeases(a.lease, b.lease));
   switch (kind) {
     case "complete":
@@ -49,7 +54,11 @@ async function complete(run: RunStatement, members: readonly Settlement[]): Prom
   const names = row?.ended_names ?? [];
   const states = row?.ended_states ?? [];
   const ended = (row?.ended_ids ?? []).map(
-    (runId, i): EndedRun => ({ runId, name: names[i] ?? "", state: states[i] === "completed" ? "completed" : "failed" }),
+    (runId, i): EndedRun => ({
+      runId,
+      name: names[i] ?? "",
+      state: states[i] === "completed" ? "completed" : "failed",
+    }),
   );
   return { lost: missing(members, row?.done), activated: row?.activated ?? 0, ended };
 }

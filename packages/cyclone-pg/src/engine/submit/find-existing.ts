@@ -52,7 +52,10 @@ export async function startedRuns(
 
 /** The run was trimmed between the two statements: as a serialization failure, so that the start is simply tried again. */
 function keyReleased(entry: Entry): Error {
-  return Object.assign(new Error(`The run that held the idempotency key "${entry.key ?? ""}" has just been removed: try again.`), { code: "40001" });
+  return Object.assign(
+    new Error(`The run that held the idempotency key "${entry.key ?? ""}" has just been removed: try again.`),
+    { code: "40001" },
+  );
 }
 
 /** Entries are sorted by bucket. */

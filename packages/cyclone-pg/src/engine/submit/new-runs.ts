@@ -27,7 +27,12 @@ export interface SubmitSettings {
  * Gives each input an id. Keyed ones are sorted by bucket and key: keys are taken in one order by everybody, so that two submits of the
  * same keys don't wait crosswise.
  */
-export function newEntries(definition: DefinitionRuntime, inputs: readonly unknown[], keyOf: ((place: number) => string) | undefined, bucketCount: number): Entry[] {
+export function newEntries(
+  definition: DefinitionRuntime,
+  inputs: readonly unknown[],
+  keyOf: ((place: number) => string) | undefined,
+  bucketCount: number,
+): Entry[] {
   const entries = inputs.map((input, place): Entry => {
     const key = keyOf?.(place);
     const id = newRunId(key === undefined ? undefined : slotOfKey(definition.kind, definition.name, key));

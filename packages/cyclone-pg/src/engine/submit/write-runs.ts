@@ -39,13 +39,17 @@ export class RunWriter {
 
   async #writeKeyed(batch: SubmitBatch): Promise<void> {
     const here = new Set(batch.runs.map((run) => run.id));
-    const of = <Row extends { runId: string }>(rows: readonly Row[], ids: ReadonlySet<string>): Row[] => rows.filter((row) => ids.has(row.runId));
+    const of = <Row extends { runId: string }>(rows: readonly Row[], ids: ReadonlySet<string>): Row[] =>
+      rows.filter((row) => ids.has(row.runId));
     // Nodes that continue a run of an earlier batch, if that run was new.
     const steps = of(batch.steps, this.inserted);
     const deps = of(batch.deps, this.inserted);
     if (steps.length + deps.length > 0) await this.#run(submitRuns, this.#params(batch.bucket, [], steps, deps));
     if (batch.runs.length === 0) return;
-    const rows = await this.#run(submitKeyedRuns, this.#params(batch.bucket, batch.runs, of(batch.steps, here), of(batch.deps, here)));
+    const rows = await this.#run(
+      submitKeyedRuns,
+      this.#params(batch.bucket, batch.runs, of(batch.steps, here), of(batch.deps, here)),
+    );
     for (const row of rows) this.inserted.add(row.id);
   }
 

@@ -7,6 +7,10 @@ import type { Settlement } from "../outcome.ts";
 export function exhaustedSettlement(bucket: number, row: ExhaustedRow): Settlement {
   return {
     lease: { bucket, runId: row.run_id, key: row.key, item: row.item, epoch: row.epoch },
-    outcome: { kind: "discard", outcome: "reclaimed", error: toStoredError(new MaxReclaimsError(row.run_id, row.node, row.reclaims)) },
+    outcome: {
+      kind: "discard",
+      outcome: "reclaimed",
+      error: toStoredError(new MaxReclaimsError(row.run_id, row.node, row.reclaims)),
+    },
   };
 }

@@ -26,5 +26,13 @@ where s.bucket = $1::smallint and s.run_id = $2::uuid and s.key = $3::int and s.
   and ($7::text is null or current_setting('cyclone.completion_tx', true) = $7)
 returning true as completed`,
   params: (p) => [p.bucket, p.runId, p.key, p.item, p.epoch, p.output, p.token],
-  sample: { bucket: 0, runId: "01890000-0000-7000-8000-000000000000", key: 0, item: 0, epoch: 1, output: "1", token: "t" },
+  sample: {
+    bucket: 0,
+    runId: "01890000-0000-7000-8000-000000000000",
+    key: 0,
+    item: 0,
+    epoch: 1,
+    output: "1",
+    token: "t",
+  },
 });

@@ -114,5 +114,14 @@ select (select array_agg(ord) from done) as done, (select count(*) from cancelle
   (select jsonb_agg(id) from counted where state <> 'running') as ended_ids,
   (select jsonb_agg(name) from counted where state <> 'running') as ended_names`,
   params: (p) => [p.bucket, p.runIds, p.keys, p.items, p.epochs, p.outcomes, p.errors, p.owner],
-  sample: { bucket: 0, runIds: ["01890000-0000-7000-8000-000000000000"], keys: [0], items: [0], epochs: [1], outcomes: ["failed"], errors: ["{}"], owner: "01890000-0000-7000-8000-000000000000" },
+  sample: {
+    bucket: 0,
+    runIds: ["01890000-0000-7000-8000-000000000000"],
+    keys: [0],
+    items: [0],
+    epochs: [1],
+    outcomes: ["failed"],
+    errors: ["{}"],
+    owner: "01890000-0000-7000-8000-000000000000",
+  },
 });

@@ -51,5 +51,15 @@ called as (
 select array_agg(ord) as done
 from done`,
   params: (p) => [p.bucket, p.runIds, p.keys, p.items, p.epochs, p.outcomes, p.delaysMs, p.errors, p.owner],
-  sample: { bucket: 0, runIds: ["01890000-0000-7000-8000-000000000000"], keys: [0], items: [0], epochs: [1], outcomes: ["failed"], delaysMs: [1000], errors: ["{}"], owner: "01890000-0000-7000-8000-000000000000" },
+  sample: {
+    bucket: 0,
+    runIds: ["01890000-0000-7000-8000-000000000000"],
+    keys: [0],
+    items: [0],
+    epochs: [1],
+    outcomes: ["failed"],
+    delaysMs: [1000],
+    errors: ["{}"],
+    owner: "01890000-0000-7000-8000-000000000000",
+  },
 });

@@ -49,5 +49,12 @@ select array_agg(h.ord) as lost
 from held h
 where h.ours is not true`,
   params: (p) => [p.bucket, p.runIds, p.keys, p.items, p.epochs, p.leaseMs],
-  sample: { bucket: 0, runIds: ["01890000-0000-7000-8000-000000000000"], keys: [0], items: [0], epochs: [1], leaseMs: 30_000 },
+  sample: {
+    bucket: 0,
+    runIds: ["01890000-0000-7000-8000-000000000000"],
+    keys: [0],
+    items: [0],
+    epochs: [1],
+    leaseMs: 30_000,
+  },
 });

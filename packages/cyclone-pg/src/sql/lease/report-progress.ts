@@ -40,5 +40,13 @@ reported as (
 select count(*)::int as reported
 from reported`,
   params: (p) => [p.bucket, p.runIds, p.keys, p.items, p.epochs, p.fractions, p.messages],
-  sample: { bucket: 0, runIds: ["01890000-0000-7000-8000-000000000000"], keys: [0], items: [0], epochs: [1], fractions: [0.5], messages: ["half"] },
+  sample: {
+    bucket: 0,
+    runIds: ["01890000-0000-7000-8000-000000000000"],
+    keys: [0],
+    items: [0],
+    epochs: [1],
+    fractions: [0.5],
+    messages: ["half"],
+  },
 });

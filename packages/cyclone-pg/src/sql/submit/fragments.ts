@@ -40,4 +40,11 @@ s as (
 )`;
 
 /** The parameters of both submits. */
-export const submitParams = (p: SubmitParams): unknown[] => [p.bucket, runRecords(p.runs), stepRecords(p.steps), depRecords(p.deps), p.delayMs, p.startAt];
+export const submitParams = (p: SubmitParams): unknown[] => [
+  p.bucket,
+  runRecords(p.runs),
+  stepRecords(p.steps),
+  depRecords(p.deps),
+  p.delayMs,
+  p.startAt,
+];

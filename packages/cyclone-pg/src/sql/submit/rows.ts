@@ -114,7 +114,14 @@ function stepRecord(s: StepRow): string {
 /** JSON text for `jsonb_to_recordset`. */
 export function depRecords(deps: readonly DepRow[]): string {
   return JSON.stringify(
-    deps.map((d) => ({ run_id: d.runId, upstream_key: d.upstreamKey, node_key: d.nodeKey, node: d.node, upstream: d.upstream, data: d.data })),
+    deps.map((d) => ({
+      run_id: d.runId,
+      upstream_key: d.upstreamKey,
+      node_key: d.nodeKey,
+      node: d.node,
+      upstream: d.upstream,
+      data: d.data,
+    })),
   );
 }
 
@@ -128,17 +135,48 @@ function pathLiteral(path: readonly (string | number)[]): string {
 }
 
 const SAMPLE_ID = "01890000-0000-7000-8000-000000000000";
-const node = { kind: "step", queue: "default", priority: 0, maxAttempts: 25, maxReclaims: 10, timeoutMs: null, runId: SAMPLE_ID } as const;
+const node = {
+  kind: "step",
+  queue: "default",
+  priority: 0,
+  maxAttempts: 25,
+  maxReclaims: 10,
+  timeoutMs: null,
+  runId: SAMPLE_ID,
+} as const;
 
 /** A run of two nodes, for the statements' samples. */
 export const sampleSubmit: SubmitParams = {
   bucket: 0,
   runs: [
-    { id: SAMPLE_ID, kind: "workflow", name: "ingest", remaining: 2, resultKey: 1, resultNode: "save", resultPath: [], input: "1", tags: ["a"], idempotencyKey: "k", priority: null, queue: null },
+    {
+      id: SAMPLE_ID,
+      kind: "workflow",
+      name: "ingest",
+      remaining: 2,
+      resultKey: 1,
+      resultNode: "save",
+      resultPath: [],
+      input: "1",
+      tags: ["a"],
+      idempotencyKey: "k",
+      priority: null,
+      queue: null,
+    },
   ],
   steps: [
     { ...node, key: 0, node: "fetch", step: "fetch", pending: 0, downs: [1], refs: null, refPaths: null, input: "1" },
-    { ...node, key: 1, node: "save", step: "save", pending: 1, downs: null, refs: [0], refPaths: [["url"]], input: '{"$future":"fetch","path":["url"],"ref":0}' },
+    {
+      ...node,
+      key: 1,
+      node: "save",
+      step: "save",
+      pending: 1,
+      downs: null,
+      refs: [0],
+      refPaths: [["url"]],
+      input: '{"$future":"fetch","path":["url"],"ref":0}',
+    },
   ],
   deps: [{ runId: SAMPLE_ID, upstreamKey: 0, nodeKey: 1, node: "save", upstream: "fetch", data: true }],
   delayMs: null,

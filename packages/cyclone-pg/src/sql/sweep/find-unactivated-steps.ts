@@ -10,7 +10,10 @@ export interface FindUnactivatedStepsParams {
 }
 
 /** Steps that a completionTx completed and whose worker never came to activate what follows: for `complete_steps`. */
-export const findUnactivatedSteps = defineStatement<FindUnactivatedStepsParams, { run_id: string; key: number; item: number; epoch: number }>({
+export const findUnactivatedSteps = defineStatement<
+  FindUnactivatedStepsParams,
+  { run_id: string; key: number; item: number; epoch: number }
+>({
   name: "find_unactivated_steps",
   text: (t) => `
 select s.run_id, s.key, s.item, s.lease_epoch as epoch

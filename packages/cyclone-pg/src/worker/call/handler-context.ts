@@ -1,6 +1,6 @@
 import type { CompletionTx, CompletionTxOptions, Context } from "../../builder/context.ts";
-import type { Logger } from "../../model/logger.ts";
 import { InvalidOptionError } from "../../errors/invalid-option-error.ts";
+import type { Logger } from "../../model/logger.ts";
 import { rejectUnknownKeys } from "../../model/options.ts";
 import type { CompletionTransaction, IsolationLevel } from "../completion-tx/completion-transaction.ts";
 import type { ActiveCall } from "./active-call.ts";
@@ -60,7 +60,12 @@ export class HandlerContext implements Context {
   }
 
   get log(): Logger {
-    this.#log ??= withFields(this.#environment.log, { runId: this.runId, node: this.node, step: this.step, attempt: this.attempt });
+    this.#log ??= withFields(this.#environment.log, {
+      runId: this.runId,
+      node: this.node,
+      step: this.step,
+      attempt: this.attempt,
+    });
     return this.#log;
   }
 
@@ -99,7 +104,10 @@ function isolationOf(options: CompletionTxOptions): IsolationLevel {
   rejectUnknownKeys(options, ["isolation"], "completionTx");
   const { isolation = "read committed" } = options;
   if (ISOLATION_LEVELS.includes(isolation)) return isolation;
-  throw new InvalidOptionError("isolation", `isolation of completionTx must be one of ${ISOLATION_LEVELS.map((level) => `"${level}"`).join(", ")}`);
+  throw new InvalidOptionError(
+    "isolation",
+    `isolation of completionTx must be one of ${ISOLATION_LEVELS.map((level) => `"${level}"`).join(", ")}`,
+  );
 }
 
 function withFields(log: Logger, own: Readonly<Record<string, unknown>>): Logger {

@@ -61,14 +61,19 @@ export function runCall(call: ActiveCall, definition: DefinitionRuntime, environ
 type Evaluation = { readonly kind: "returned"; readonly output: string | null } | CallEnd;
 
 /** Binds the input, calls the handler, encodes what it returned. Never rejects. */
-async function evaluate(call: ActiveCall, definition: DefinitionRuntime, environment: CallEnvironment): Promise<Evaluation> {
+async function evaluate(
+  call: ActiveCall,
+  definition: DefinitionRuntime,
+  environment: CallEnvironment,
+): Promise<Evaluation> {
   const { step } = call;
   if (step.oversized) return { kind: "unstorable", thrown: oversized(step.node, environment.maxInputBytes) };
   let value: unknown;
   try {
     const { input: inputSchema, output: outputSchema } = definition.options;
     const bound = inputOf(step);
-    const input = inputSchema === undefined ? bound : await validate(inputSchema, bound, `the input of node "${step.node}"`);
+    const input =
+      inputSchema === undefined ? bound : await validate(inputSchema, bound, `the input of node "${step.node}"`);
     value = await definition.handler?.(new HandlerContext(call, environment), input);
     // A result that comes after the timeout is refused, though it may come within the grace.
     if (call.abortReason instanceof TimeoutError) return { kind: "timed_out", thrown: call.abortReason };
@@ -78,7 +83,10 @@ async function evaluate(call: ActiveCall, definition: DefinitionRuntime, environ
     return endOf(call, thrown);
   }
   try {
-    return { kind: "returned", output: encodePayload(value, `the output of node "${step.node}"`, environment.maxPayloadBytes) };
+    return {
+      kind: "returned",
+      output: encodePayload(value, `the output of node "${step.node}"`, environment.maxPayloadBytes),
+    };
   } catch (thrown) {
     return thrown instanceof InvalidPayloadError ? { kind: "unstorable", thrown } : { kind: "threw", thrown };
   }
@@ -92,7 +100,11 @@ function oversized(node: string, maxInputBytes: number): InvalidPayloadError {
 }
 
 /** The bound input of a claimed step. */
-function inputOf(step: { hasInput: boolean; input: unknown; outputs: readonly (readonly unknown[])[] | null }): unknown {
+function inputOf(step: {
+  hasInput: boolean;
+  input: unknown;
+  outputs: readonly (readonly unknown[])[] | null;
+}): unknown {
   if (!step.hasInput) return undefined;
   if (step.outputs === null) return step.input;
   return bindInput(
@@ -107,23 +119,36 @@ function endOf(call: ActiveCall, thrown: unknown): CallEnd {
   if (abortReason instanceof ShutdownError) return { kind: "shutdown" };
   if (abortReason instanceof TimeoutError) return { kind: "timed_out", thrown: abortReason };
   if (call.txFailure !== undefined) {
-    return isConnectionFailure(call.txFailure) ? { kind: "crowded", thrown: call.txFailure } : { kind: "threw", thrown };
+    return isConnectionFailure(call.txFailure)
+      ? { kind: "crowded", thrown: call.txFailure }
+      : { kind: "threw", thrown };
   }
   return { kind: "threw", thrown };
 }
 
 /** What is to be recorded for a call that has ended, after its completionTx has been committed or undone. */
-async function settle(call: ActiveCall, result: Evaluation, definition: DefinitionRuntime, environment: CallEnvironment): Promise<Outcome | undefined> {
+async function settle(
+  call: ActiveCall,
+  result: Evaluation,
+  definition: DefinitionRuntime,
+  environment: CallEnvironment,
+): Promise<Outcome | undefined> {
   const { step } = call;
   const { backoff } = definition.options;
   const tx = await call.tx?.catch(() => undefined);
   if (tx === undefined) {
-    return result.kind === "returned" ? { kind: "completed", output: result.output } : decideFailure(step, result, backoff);
+    return result.kind === "returned"
+      ? { kind: "completed", output: result.output }
+      : decideFailure(step, result, backoff);
   }
   if (result.kind !== "returned") {
     await tx.rollback();
     const interruption = result.kind === "threw" ? (tx.connectionError ?? conflictBehind(result.thrown)) : undefined;
-    return decideFailure(step, interruption === undefined ? result : { kind: "interrupted", thrown: interruption }, backoff);
+    return decideFailure(
+      step,
+      interruption === undefined ? result : { kind: "interrupted", thrown: interruption },
+      backoff,
+    );
   }
   if (call.forfeited) return undefined;
   call.recording = true;
@@ -132,10 +157,21 @@ async function settle(call: ActiveCall, result: Evaluation, definition: Definiti
     if (committed === "committed") return { kind: "committed" };
     if (committed === "lost") return undefined;
     if (await environment.lookUpCommit(step)) return { kind: "committed" };
-    return decideFailure(step, { kind: "interrupted", thrown: new Error("The reply to COMMIT was lost, and the transaction had not been committed.") }, backoff);
+    return decideFailure(
+      step,
+      {
+        kind: "interrupted",
+        thrown: new Error("The reply to COMMIT was lost, and the transaction had not been committed."),
+      },
+      backoff,
+    );
   } catch (thrown) {
     const interruption = isInterruption(thrown) ? thrown : undefined;
-    return decideFailure(step, interruption === undefined ? { kind: "threw", thrown } : { kind: "interrupted", thrown: interruption }, backoff);
+    return decideFailure(
+      step,
+      interruption === undefined ? { kind: "threw", thrown } : { kind: "interrupted", thrown: interruption },
+      backoff,
+    );
   }
 }
 

@@ -67,7 +67,9 @@ export class CompletionTransaction {
     const client = await options.connections.acquire();
     const tx = new CompletionTransaction(client, options);
     try {
-      await client.query(`begin isolation level ${options.isolation} read write; set local cyclone.completion_tx = '${tx.#token}'`);
+      await client.query(
+        `begin isolation level ${options.isolation} read write; set local cyclone.completion_tx = '${tx.#token}'`,
+      );
       return tx;
     } catch (error) {
       tx.#release(true);
@@ -97,12 +99,17 @@ export class CompletionTransaction {
       throw this.#connectionError;
     }
     try {
-      const rows = await this.#limited(execute(this.#client, this.#options.tables, completeOwnRow, { ...lease, output, token: this.#token }));
+      const rows = await this.#limited(
+        execute(this.#client, this.#options.tables, completeOwnRow, { ...lease, output, token: this.#token }),
+      );
       if (rows.length === 0) return await this.#refused();
     } catch (error) {
       await this.rollback();
       if (errorCode(error) !== "25P02") throw error;
-      throw new CompletionTxError("A statement of the completionTx had failed, so it can't commit: let the error out of the handler, or guard the statement by a savepoint.", { cause: error });
+      throw new CompletionTxError(
+        "A statement of the completionTx had failed, so it can't commit: let the error out of the handler, or guard the statement by a savepoint.",
+        { cause: error },
+      );
     }
     return this.#sendCommit();
   }
@@ -130,7 +137,9 @@ export class CompletionTransaction {
     const { rows } = await this.#client.query("select current_setting('cyclone.completion_tx', true) as token");
     await this.rollback();
     if (rows[0]?.token === this.#token) return "lost";
-    throw new CompletionTxError("The completionTx was ended behind the engine's back (a COMMIT or ROLLBACK inside a text of several statements?): the step is not completed.");
+    throw new CompletionTxError(
+      "The completionTx was ended behind the engine's back (a COMMIT or ROLLBACK inside a text of several statements?): the step is not completed.",
+    );
   }
 
   async #sendCommit(): Promise<CommitResult> {
@@ -149,7 +158,10 @@ export class CompletionTransaction {
   async #limited<T>(work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new ConnectionError(`The database didn't answer within ${this.#options.timeoutMs} ms.`)), this.#options.timeoutMs);
+      timer = setTimeout(
+        () => reject(new ConnectionError(`The database didn't answer within ${this.#options.timeoutMs} ms.`)),
+        this.#options.timeoutMs,
+      );
     });
     try {
       return await Promise.race([work, limit]);

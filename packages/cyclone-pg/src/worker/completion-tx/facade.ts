@@ -15,7 +15,10 @@ type Callback = (error: unknown, result?: unknown) => void;
  * The client that a handler gets: a `pg` client whose transaction it can't end. BEGIN, COMMIT and ROLLBACK act on a savepoint, as
  * ORMs' own transactions need it; `release()`, `end()` and `connect()` do nothing. Queries run one after the other.
  */
-export function completionTxFacade(client: PoolClient, options: FacadeOptions): { facade: PoolClient; settled: () => Promise<unknown> } {
+export function completionTxFacade(
+  client: PoolClient,
+  options: FacadeOptions,
+): { facade: PoolClient; settled: () => Promise<unknown> } {
   let depth = 0;
   let tail: Promise<unknown> = Promise.resolve();
 
@@ -25,7 +28,9 @@ export function completionTxFacade(client: PoolClient, options: FacadeOptions): 
       case "other":
         return text;
       case "refused":
-        throw new CompletionTxError(`${command.command} isn't possible inside a completionTx: send BEGIN, COMMIT and ROLLBACK as single statements.`);
+        throw new CompletionTxError(
+          `${command.command} isn't possible inside a completionTx: send BEGIN, COMMIT and ROLLBACK as single statements.`,
+        );
       case "begin":
         depth += 1;
         return `savepoint cyclone_${depth}`;
@@ -37,7 +42,9 @@ export function completionTxFacade(client: PoolClient, options: FacadeOptions): 
     }
     const name = `cyclone_${depth}`;
     depth -= 1;
-    return command.kind === "commit" ? `release savepoint ${name}` : `rollback to savepoint ${name}; release savepoint ${name}`;
+    return command.kind === "commit"
+      ? `release savepoint ${name}`
+      : `rollback to savepoint ${name}; release savepoint ${name}`;
   };
 
   const run = (args: unknown[]): Promise<unknown> => {

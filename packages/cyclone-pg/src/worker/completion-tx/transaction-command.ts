@@ -20,8 +20,15 @@ const NO_CHAIN = /\band\s+no\s+chain\b/i;
 export function transactionCommand(text: string): TransactionCommand {
   const start = withoutLeadingComments(text);
   if (TO_SAVEPOINT.test(start)) return { kind: "other" };
-  const kind = BEGIN.test(start) ? "begin" : COMMIT.test(start) ? "commit" : ROLLBACK.test(start) ? "rollback" : undefined;
-  if (kind === undefined) return PREPARE.test(start) ? { kind: "refused", command: "PREPARE TRANSACTION" } : { kind: "other" };
+  const kind = BEGIN.test(start)
+    ? "begin"
+    : COMMIT.test(start)
+      ? "commit"
+      : ROLLBACK.test(start)
+        ? "rollback"
+        : undefined;
+  if (kind === undefined)
+    return PREPARE.test(start) ? { kind: "refused", command: "PREPARE TRANSACTION" } : { kind: "other" };
   const rest = start.slice(start.indexOf(";") + 1);
   if (start.includes(";") && withoutLeadingComments(rest).replaceAll(";", "").trim() !== "") {
     return { kind: "refused", command: "several statements in one text" };

@@ -95,7 +95,12 @@ export class LeaseKeeper {
         maxBlockedMs: this.#options.maxBlockedMs,
         beat: this.#beat,
       };
-      const thread = new Worker(RENEWAL_THREAD_SOURCE, { eval: true, workerData: setup, name: "cyclone-renewal", execArgv: [] });
+      const thread = new Worker(RENEWAL_THREAD_SOURCE, {
+        eval: true,
+        workerData: setup,
+        name: "cyclone-renewal",
+        execArgv: [],
+      });
       this.#thread = thread;
       thread.on("message", (message: FromRenewal) => this.#receive(message));
       thread.on("error", (error) => this.#fallBack(error));
@@ -110,7 +115,10 @@ export class LeaseKeeper {
       case "lost":
         return this.#options.onLost(message.ids);
       case "failed":
-        return this.#options.log.warn("Renewing leases failed; trying again.", { error: message.message, code: message.code });
+        return this.#options.log.warn("Renewing leases failed; trying again.", {
+          error: message.message,
+          code: message.code,
+        });
       case "ask-password":
         return void this.#answerPassword();
       case "connected":
@@ -132,9 +140,12 @@ export class LeaseKeeper {
   #fallBack(error: unknown): void {
     this.#thread = undefined;
     if (this.#stopping || this.#loop !== undefined) return;
-    this.#options.log.warn("No thread for renewing leases: the main loop renews them, so a handler that blocks it for longer than a lease loses it.", {
-      error: error instanceof Error ? error.message : String(error),
-    });
+    this.#options.log.warn(
+      "No thread for renewing leases: the main loop renews them, so a handler that blocks it for longer than a lease loses it.",
+      {
+        error: error instanceof Error ? error.message : String(error),
+      },
+    );
     const { leaseMs } = this.#options;
     this.#loop = new RenewalLoop({
       session: new Session({
@@ -146,7 +157,8 @@ export class LeaseKeeper {
       givenUp: () => false,
       onLost: (ids) => this.#options.onLost(ids),
       onRenewed: () => undefined,
-      onFailure: (failure) => this.#options.log.warn("Renewing leases failed; trying again.", { error: String(failure) }),
+      onFailure: (failure) =>
+        this.#options.log.warn("Renewing leases failed; trying again.", { error: String(failure) }),
     });
     this.#loop.add([...this.#held.values()]);
     this.#loop.start();

@@ -88,7 +88,10 @@ export class RenewalLoop {
   }
 
   async #renew(batch: readonly NumberedLease[]): Promise<void> {
-    const [row] = await this.#options.session.run(renewLeases, { ...leaseArrays(batch), leaseMs: this.#options.leaseMs });
+    const [row] = await this.#options.session.run(renewLeases, {
+      ...leaseArrays(batch),
+      leaseMs: this.#options.leaseMs,
+    });
     const lost = (row?.lost ?? []).flatMap((place) => batch[place - 1]?.id ?? []);
     // One that was completed meanwhile has been removed, or will be ignored by the main loop.
     const stillHeld = lost.filter((id) => this.#leases.has(id));

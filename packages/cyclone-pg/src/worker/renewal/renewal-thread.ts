@@ -32,7 +32,8 @@ const loop = new RenewalLoop({
   givenUp: () => Number(process.hrtime.bigint() - Atomics.load(beat, 0)) / 1e6 > setup.maxBlockedMs,
   onLost: (ids) => send({ kind: "lost", ids }),
   onRenewed: () => send({ kind: "connected" }),
-  onFailure: (error) => send({ kind: "failed", message: error instanceof Error ? error.message : String(error), code: errorCode(error) }),
+  onFailure: (error) =>
+    send({ kind: "failed", message: error instanceof Error ? error.message : String(error), code: errorCode(error) }),
 });
 
 parentPort?.on("message", (message: ToRenewal) => {
