@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-const limits = { testTimeout: 30_000, hookTimeout: 60_000, teardownTimeout: 30_000 };
+const limits = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 30_000 };
 const left = ["**/node_modules/**", "**/dist/**"];
 
 /** Tests that need no server of the run's: they are pure, or start what they need themselves. */
