@@ -45,7 +45,7 @@ class NodeObject implements Node {
     this[FUTURE] = runtime;
   }
 
-  /** What `await`, and a promise that is resolved with it, look for. */
+  /** What `await`, and a Promise that is resolved with it, look for. */
   // oxlint-disable-next-line unicorn/no-thenable -- it is there to refuse
   get then(): never {
     throw this.#misused("awaited", "a build is synchronous, and a handler gets the value as its input");

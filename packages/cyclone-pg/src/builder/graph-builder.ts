@@ -133,7 +133,7 @@ export class GraphBuilder implements BuilderRuntime {
     throw new InvalidBuildError(
       this.workflow,
       isPromise
-        ? `The build of workflow "${this.workflow}" returned a promise: a build is synchronous. Do the waiting in a step, or before the submit.`
+        ? `The build of workflow "${this.workflow}" returned a Promise: a build is synchronous. Do the waiting in a step, or before the submit.`
         : `The build of workflow "${this.workflow}" returned something else than a future or nothing: ` +
             "return the future of the node whose output is the result; to combine several, add a step that takes them.",
     );

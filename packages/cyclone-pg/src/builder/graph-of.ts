@@ -20,7 +20,7 @@ const NO_EDGES: readonly [] = [];
 
 /**
  * The graph of one run: a workflow's build is called, a step or action becomes the one node of a standalone job.
- * @returns a promise only if the definition's input schema validates asynchronously
+ * @returns a Promise only if the definition's input schema validates asynchronously
  * @throws InvalidPayloadError, InvalidOptionError, InvalidBuildError, ForeignFutureError, DuplicateNodeError,
  *   FutureMisusedError, and what the build itself throws
  */

@@ -86,7 +86,7 @@ type Culprit<T> = T extends bigint
           : T extends ReadonlySet<unknown>
             ? "is a Set"
             : T extends PromiseLike<unknown>
-              ? "is a promise, await it"
+              ? "is a Promise, await it"
               : T extends { readonly [FUTURE]: unknown }
                 ? "is a future"
                 : T extends ArrayBuffer | ArrayBufferView

@@ -156,7 +156,7 @@ describe("what JSON can't hold is refused, with its path", () => {
     ["a boxed text", { s: Object("x") as unknown }, "$.s", "an instance of String"],
     ["binary data", { raw: new Uint8Array(1) }, "$.raw", "is binary data"],
     ["a Buffer", Buffer.from("x"), "$", "is binary data"],
-    ["a promise", { later: Promise.resolve(1) }, "$.later", "is a promise: await it first"],
+    ["a Promise", { later: Promise.resolve(1) }, "$.later", "is a Promise: await it first"],
     [
       "a thenable of a class",
       new (class {
@@ -164,7 +164,7 @@ describe("what JSON can't hold is refused, with its path", () => {
         then() {}
       })(),
       "$",
-      "is a promise",
+      "is a Promise",
     ],
     ["a bigint", { n: 1n }, "$.n", "is a bigint"],
     ["a function", { f() {} }, "$.f", "is a function"],

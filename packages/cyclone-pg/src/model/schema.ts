@@ -33,7 +33,7 @@ export function checkSchema(value: unknown, option: string, what: string): Schem
 }
 
 /**
- * Checks a value. Gives what the schema gives back, in a promise only if the schema validates asynchronously.
+ * Checks a value. Gives what the schema gives back, in a Promise only if the schema validates asynchronously.
  * @param what what the value is, for the error: `the input of step "fetch"`
  * @throws InvalidPayloadError (`CYCLONE_INVALID_PAYLOAD`) if the schema refuses it; as a rejection if it is asynchronous
  */
@@ -44,7 +44,7 @@ export function validate(schema: Schema, value: unknown, what: string): unknown 
     : accepted(outcome, what);
 }
 
-/** Whether {@link validate} gave a promise; a schema's own output is never one, since promises aren't data. */
+/** Whether {@link validate} gave a Promise; a schema's own output is never one, since a Promise isn't data. */
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

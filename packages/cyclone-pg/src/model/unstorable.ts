@@ -12,7 +12,7 @@ export function describeUnstorable(value: object): string {
   if (types.isMap(value)) return "a Map: pass [...map] or Object.fromEntries(map)";
   if (types.isSet(value)) return "a Set: pass [...set]";
   if (types.isPromise(value) || ("then" in value && typeof value.then === "function"))
-    return "a promise: await it first";
+    return "a Promise: await it first";
   if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) return "binary data: pass it as a base64 text";
   if (types.isNativeError(value)) return "an Error: pass its message";
   const name = className(value);

@@ -203,7 +203,7 @@ defineStep("x", () => ({ tags: new Set<string>() }));
 defineStep("x", () => ({ n: 1n }));
 // @ts-expect-error NotJson<"output.raw is binary data">
 defineStep("x", () => ({ raw: new Uint8Array() }));
-// @ts-expect-error NotJson<"output.later is a promise, await it">
+// @ts-expect-error NotJson<"output.later is a Promise, await it">
 defineStep("x", () => ({ later: Promise.resolve(1) }));
 // @ts-expect-error NotJson<"output.page is a future">
 defineStep("x", () => ({ page: fetchPage.do(b, "u") }));
@@ -289,7 +289,7 @@ takes<Cents>(5);
 takes<{ limit?: number }>(page);
 // @ts-expect-error an action's node is no data
 takes<string>(mail.do(b, { to: "x", receipt }));
-// @ts-expect-error a promise isn't a future
+// @ts-expect-error a Promise isn't a future
 save.do(b, Promise.resolve(null as unknown as Page));
 // @ts-expect-error a future has no fields; use get
 takes<string>(page.url);
