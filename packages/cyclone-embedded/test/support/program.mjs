@@ -11,12 +11,12 @@ console.log(JSON.stringify({ begun: true }));
 try {
   const server = await startEmbeddedPostgres({ ...JSON.parse(options), onProgress });
   console.log(JSON.stringify({ ready: server }));
-  createInterface({ input: process.stdin }).on("line", async (line) => {
+  for await (const line of createInterface({ input: process.stdin })) {
     if (line === "exit") process.exit(0);
     await server.stop();
     console.log(JSON.stringify({ stopped: true }));
     process.exit(0);
-  });
+  }
 } catch (error) {
   console.log(JSON.stringify({ failed: error.message, code: error.code, log: error.log }));
   process.exit(1);
