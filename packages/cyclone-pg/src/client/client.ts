@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import type { ClientLike, ClientPort } from "../builder/client-port.ts";
@@ -53,6 +54,7 @@ export class Client implements ClientLike, AsyncDisposable {
   readonly #options: ResolvedClientOptions;
   readonly #tables: Tables;
   readonly #channel: string;
+  readonly #tag = randomBytes(6).toString("hex");
   readonly #events: Events;
   readonly #ownConnections: BorrowedConnections | undefined;
   readonly #statements: Statements;
@@ -82,7 +84,11 @@ export class Client implements ClientLike, AsyncDisposable {
     );
     this.#installation = new Installation(this.#statements.run, schema);
     this.#notifier = new Notifier(async (payloads) => {
-      await this.#statements.once(notify, { channel: this.#channel, payloads });
+      // The sender's tag lets this process leave its own wake-ups: it has been woken already.
+      await this.#statements.once(notify, {
+        channel: this.#channel,
+        payloads: payloads.map((word) => `${word} ${this.#tag}`),
+      });
     });
     this.#listener = this.#makeListener();
     this.#waiter = new Waiter({
@@ -283,8 +289,10 @@ export class Client implements ClientLike, AsyncDisposable {
       channel: this.#channel,
       probeIntervalMs: Math.min(leaseMs / 2, PROBE_MAX_MS),
       onNotification: (payload) => {
-        if (payload === "work") this.#worker?.wake();
-        if (payload === "ended") this.#waiter.wake();
+        const [word, tag] = payload.split(" ");
+        if (tag === this.#tag) return;
+        if (word === "work") this.#worker?.wake();
+        if (word === "ended") this.#waiter.wake();
       },
       onListening: () => {
         this.#worker?.wake();

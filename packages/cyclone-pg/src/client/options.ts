@@ -10,6 +10,7 @@ import { type Duration, toMilliseconds } from "../model/duration.ts";
 import type { Logger } from "../model/logger.ts";
 import { checkName, checkSchemaName } from "../model/names.ts";
 import { rejectUnknownKeys } from "../model/options.ts";
+import type { PreparedStatements } from "../worker/completion-tx/completion-transaction.ts";
 
 /** What `handlers` takes: things with a handler, and workflows. A contract isn't one: `implement` it first. */
 // oxlint-disable-next-line typescript/no-explicit-any -- inputs are parameters: only any takes definitions of all types
@@ -48,6 +49,11 @@ export interface ClientOptions {
   maxPayloadBytes?: number;
   /** The most bytes that the outputs a node's input refers to may have together, as stored. @default 67108864 */
   maxInputBytes?: number;
+  /**
+   * Whether single-row statements are prepared under a name. `"auto"`: where the connection leads straight to the server, not through a
+   * pooler. Batches are planned anew each time in any case. @default "auto"
+   */
+  preparedStatements?: PreparedStatements;
   /** Where messages go. @default console, warnings and errors only */
   log?: Logger;
 }
@@ -71,6 +77,7 @@ export interface ResolvedClientOptions {
   readonly maxConnections: number;
   readonly maxPayloadBytes: number;
   readonly maxInputBytes: number;
+  readonly preparedStatements: PreparedStatements;
   readonly log: Logger;
 }
 
@@ -89,6 +96,7 @@ const KNOWN = [
   "maxConnections",
   "maxPayloadBytes",
   "maxInputBytes",
+  "preparedStatements",
   "log",
 ] as const satisfies readonly (keyof ClientOptions)[];
 
@@ -139,6 +147,7 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
       PAYLOAD_BYTES_MAX,
     ),
     maxInputBytes: wholeNumber(options.maxInputBytes ?? DEFAULTS.maxInputBytes, "maxInputBytes", 1, INPUT_BYTES_MAX),
+    preparedStatements: preparedStatements(options.preparedStatements),
     log: options.log ?? consoleLog,
   };
 }
@@ -206,6 +215,12 @@ function duration(value: Duration, option: string, minMs: number): number {
   const ms = toMilliseconds(value, option);
   if (ms < minMs) throw new InvalidOptionError(option, `${option} must be at least ${minMs} ms, not ${ms}`);
   return Math.min(ms, YEAR_MS);
+}
+
+function preparedStatements(value: unknown): PreparedStatements {
+  if (value === undefined || value === "auto") return "auto";
+  if (typeof value === "boolean") return value;
+  throw new InvalidOptionError("preparedStatements", 'preparedStatements must be "auto", true or false');
 }
 
 function flag(value: unknown, option: string): boolean {

@@ -21,7 +21,7 @@ export function workerReports(events: Events, log: Logger): WorkerReports {
       if (state !== "cancelled") events.emit(state === "completed" ? "run.completed" : "run.failed", { runId, name });
     },
     reclaimed: (rows) => {
-      log.warn(`${rows.length} step(s) reclaimed: their leases had run out.`, {
+      log.info(`${rows.length} step(s) reclaimed: their leases had run out.`, {
         count: rows.length,
         runId: rows[0]?.run_id,
         node: rows[0]?.node,

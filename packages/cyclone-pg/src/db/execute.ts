@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Statement } from "../sql/statement.ts";
 import type { Tables } from "../sql/tables.ts";
 import { rowTypes } from "./row-types.ts";
@@ -8,17 +9,29 @@ export interface StatementRunner {
   query(config: { text: string; values: unknown[]; name?: string; types?: typeof rowTypes }): Promise<{ rows: any[] }>;
 }
 
-/** Runs a statement of the engine and gives its rows. */
+/** Runs a statement of the engine and gives its rows. @param prepared whether the connection may hold named statements */
 export async function execute<Params, Row>(
   runner: StatementRunner,
   tables: Tables,
   statement: Statement<Params, Row>,
   params: Params,
+  prepared = false,
 ): Promise<Row[]> {
-  const result = await runner.query({
-    text: statement.text(tables),
-    values: statement.params(params),
-    types: rowTypes,
-  });
+  const text = statement.text(tables);
+  const config = { text, values: statement.params(params), types: rowTypes };
+  const named = prepared && statement.prepared;
+  const result = await runner.query(named ? { ...config, name: preparedName(statement.name, text) } : config);
   return result.rows;
+}
+
+const names = new Map<string, string>();
+
+/** A name per text: two schemas, or two versions of the package, may share a connection of a user's Pool. */
+function preparedName(statement: string, text: string): string {
+  let name = names.get(text);
+  if (name === undefined) {
+    name = `cyclone_${statement}_${createHash("sha256").update(text).digest("hex").slice(0, 12)}`;
+    names.set(text, name);
+  }
+  return name;
 }

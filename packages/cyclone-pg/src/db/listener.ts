@@ -70,7 +70,7 @@ export class Listener {
     try {
       await client.connect();
       client.on("notification", (message) => this.#hear(message.payload ?? ""));
-      await client.query(`listen ${this.#options.channel}`);
+      await client.query(`/* cyclone:listen */ listen ${this.#options.channel}`);
       client.on("error", (error) => this.#lose(client, error));
       client.on("end", () => this.#lose(client, new Error("The listening connection ended.")));
       this.#client = client;
@@ -107,7 +107,10 @@ export class Listener {
       );
     });
     try {
-      await Promise.all([client.query("select pg_notify($1, $2)", [this.#options.channel, word]), heard]);
+      await Promise.all([
+        client.query("/* cyclone:probe */ select pg_notify($1, $2)", [this.#options.channel, word]),
+        heard,
+      ]);
     } finally {
       clearTimeout(limit);
       this.#probe = undefined;

@@ -110,7 +110,9 @@ export class Session {
       if (this.#client === client) this.#drop();
     });
     await client.connect();
-    const { rows } = await client.query("select current_setting('default_transaction_isolation') as isolation");
+    const { rows } = await client.query(
+      "/* cyclone:ask_isolation */ select current_setting('default_transaction_isolation') as isolation",
+    );
     this.#explicit = rows[0]?.isolation !== "read committed";
     if (this.#client !== client) throw new ConnectionError("The connection was lost while it was made.");
     this.#connectedAt = performance.now();

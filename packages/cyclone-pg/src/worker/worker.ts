@@ -15,7 +15,7 @@ import type { Tables } from "../sql/tables.ts";
 import { ActiveCall } from "./call/active-call.ts";
 import { type CallEnvironment, runCall } from "./call/run-call.ts";
 import { ClaimLoop } from "./claim-loop.ts";
-import { CompletionTransaction } from "./completion-tx/completion-transaction.ts";
+import { CompletionTransaction, type PreparedStatements } from "./completion-tx/completion-transaction.ts";
 import type { ConnectionBudget } from "./connection-budget.ts";
 import { Quarantine } from "./quarantine.ts";
 import { Recorder } from "./recorder.ts";
@@ -37,6 +37,7 @@ export interface WorkerOptions {
   readonly maxBlockedMs: number;
   readonly maxPayloadBytes: number;
   readonly maxInputBytes: number;
+  readonly preparedStatements: PreparedStatements;
   readonly budget: ConnectionBudget;
   readonly log: Logger;
   readonly reports: WorkerReports;
@@ -313,13 +314,19 @@ export class Worker {
   }
 
   #makeEnvironment(timeoutMs: number): CallEnvironment {
-    const { tables, log, reports, leaseMs, maxPayloadBytes, maxInputBytes } = this.#options;
+    const { tables, log, reports, leaseMs, maxPayloadBytes, maxInputBytes, preparedStatements } = this.#options;
     return {
       log,
       maxPayloadBytes,
       maxInputBytes,
       beginTx: (isolation) =>
-        CompletionTransaction.begin({ connections: this.#txConnections, tables, isolation, timeoutMs }),
+        CompletionTransaction.begin({
+          connections: this.#txConnections,
+          tables,
+          isolation,
+          timeoutMs,
+          preparedStatements,
+        }),
       onTxBegun: (call) => {
         const timer = setTimeout(() => {
           if (this.#calls.has(call.leaseId) && !call.recording) reports.longTx(call.step, leaseMs);

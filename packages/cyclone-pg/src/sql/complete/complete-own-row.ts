@@ -18,6 +18,7 @@ export interface CompleteOwnRowParams {
  */
 export const completeOwnRow = defineStatement<CompleteOwnRowParams, { completed: boolean }>({
   name: "complete_own_row",
+  prepared: true,
   text: (t) => `
 update ${t.steps} s
 set state = 'completed', unactivated = true, output = $6::jsonb, attempts = s.attempts + 1, finished_at = statement_timestamp(), lease_owner = null, lease_expiry = null

@@ -27,7 +27,11 @@ export interface CompletionTransactionOptions {
   readonly isolation: IsolationLevel;
   /** Limit of the engine's own statements and of COMMIT, on our side. */
   readonly timeoutMs: number;
+  readonly preparedStatements: PreparedStatements;
 }
+
+/** Whether single-row statements may be prepared under a name: where the connection leads straight to the server, unless it is said. */
+export type PreparedStatements = "auto" | boolean;
 
 /**
  * The transaction that commits together with a step's completion. The handler gets a facade; begin, completion and commit are
@@ -43,6 +47,7 @@ export class CompletionTransaction {
   #refusal: unknown;
   #connectionError: unknown;
   #ended = false;
+  #prepared = false;
 
   private constructor(client: PoolClient, options: CompletionTransactionOptions) {
     this.#client = client;
@@ -67,9 +72,11 @@ export class CompletionTransaction {
     const client = await options.connections.acquire();
     const tx = new CompletionTransaction(client, options);
     try {
-      await client.query(
-        `begin isolation level ${options.isolation} read write; set local cyclone.completion_tx = '${tx.#token}'`,
-      );
+      // Several statements in one text: `pg` gives a list of results, which its types don't say.
+      const results = (await client.query(
+        `/* cyclone:begin_completion_tx */ begin isolation level ${options.isolation} read write; set local cyclone.completion_tx = '${tx.#token}'; select pg_backend_pid() as pid`,
+      )) as unknown as { rows: { pid: number }[] }[];
+      tx.#prepared = mayPrepare(options.preparedStatements, client, results.at(-1)?.rows[0]?.pid);
       return tx;
     } catch (error) {
       tx.#release(true);
@@ -100,7 +107,13 @@ export class CompletionTransaction {
     }
     try {
       const rows = await this.#limited(
-        execute(this.#client, this.#options.tables, completeOwnRow, { ...lease, output, token: this.#token }),
+        execute(
+          this.#client,
+          this.#options.tables,
+          completeOwnRow,
+          { ...lease, output, token: this.#token },
+          this.#prepared,
+        ),
       );
       if (rows.length === 0) return await this.#refused();
     } catch (error) {
@@ -177,4 +190,11 @@ export class CompletionTransaction {
     if (broken) destroy(this.#client);
     this.#client.release(broken);
   }
+}
+
+/** A pooler tells the client a process id of its own making, and the server another: then a name may meet another session. */
+function mayPrepare(asked: PreparedStatements, client: PoolClient, serverPid: number | undefined): boolean {
+  if (asked !== "auto") return asked;
+  const { processID } = client as unknown as { processID?: number | null };
+  return serverPid !== undefined && processID === serverPid;
 }
