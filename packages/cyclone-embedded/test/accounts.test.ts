@@ -38,6 +38,13 @@ describe.runIf(isRoot)("as root", () => {
     expect(await query(second.url, "select id from notes")).toEqual([{ id: 1 }]);
   });
 
+  test("a private data folder of root's own is opened to the account, and to nobody else", async () => {
+    const dataDir = temporaryFolder(0o700);
+    await using server = await startEmbeddedPostgres({ dataDir });
+    expect(server.dataDir).toBe(dataDir);
+    expect(statSync(dataDir).mode & 0o777).toBe(0o710);
+  });
+
   test("an ordinary user starts a server too, and root uses that user's data without taking them", async () => {
     const folder = temporaryFolder();
     const installed = install(folder, { links: true });

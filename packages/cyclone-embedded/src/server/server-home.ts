@@ -1,7 +1,17 @@
 import { createHash } from "node:crypto";
-import { accessSync, chownSync, constants, lchownSync, mkdirSync, mkdtempSync, readdirSync, statSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  constants,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { EmbeddedPostgresError } from "../embedded-postgres-error.ts";
 import { canReach, chooseServerUser, type ServerUser } from "./server-user.ts";
 
@@ -34,6 +44,7 @@ export function keptHome(dataDir: string): ServerHome {
   const wanted = resolve(dataDir);
   makeFolder(wanted);
   const user = chooseServerUser(join(wanted, "pgdata"));
+  if (user !== null) openFolderTo(user, wanted);
   if (canReach(user, wanted)) return homeIn(wanted, false, user);
 
   const name = createHash("sha256").update(wanted).digest("hex").slice(0, 16);
@@ -60,6 +71,16 @@ export function giveTo(user: ServerUser | null, path: string): void {
 
 function homeIn(folder: string, temporary: boolean, user: ServerUser | null): ServerHome {
   return { folder, pgdata: join(folder, "pgdata"), logFile: join(folder, "postgres.log"), temporary, user };
+}
+
+/**
+ * Lets the server's account, and nobody else, pass through a data folder that is root's own (one of `mkdtemp`, say).
+ * Folders above it are not ours to open.
+ */
+function openFolderTo(user: ServerUser, folder: string): void {
+  if (canReach(user, folder) || !canReach(user, dirname(folder)) || statSync(folder).uid !== 0) return;
+  chownSync(folder, 0, user.gid);
+  chmodSync(folder, statSync(folder).mode | 0o010);
 }
 
 function makeFolder(folder: string): void {
