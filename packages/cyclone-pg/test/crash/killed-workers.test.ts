@@ -34,9 +34,9 @@ async function finished(): Promise<number> {
 it("kill -9 of ten workers amid 300 jobs with a completionTx: each ledger row is written exactly once, and no attempt is charged", {
   timeout: 60_000,
 }, async () => {
-  const { query } = database;
-  await installAudit((text) => query(text));
-  await createLedger((text) => query(text));
+  const query = (text: string) => database.query(text);
+  await installAudit(query);
+  await createLedger(query);
   const file = historyFile();
   const history = new History(file);
   const client = testClient(database);
@@ -77,5 +77,7 @@ it("kill -9 of ten workers amid 300 jobs with a completionTx: each ledger row is
   expect(rows[0]?.["lost"]).toBeLessThanOrEqual(KILLS * 12);
   expect(rows[0]?.["reclaims"]).toBeLessThanOrEqual(KILLS);
   history.close();
-  expect(await checkHistory(database.url, { mode: "liveness", history: file, ledger: { table: "ledger" } })).toEqual([]);
+  expect(await checkHistory(database.url, { mode: "liveness", history: file, ledger: { table: "ledger" } })).toEqual(
+    [],
+  );
 });
