@@ -40,18 +40,6 @@ export function newClient(config: PoolConfig, applicationName: string): pg.Clien
   return client;
 }
 
-/** The URL without its password, for messages. */
-export function describeConnection(config: PoolConfig): string {
-  if (config.connectionString === undefined)
-    return `${config.host ?? "localhost"}:${config.port ?? 5432}/${config.database ?? ""}`;
-  try {
-    const url = new URL(config.connectionString);
-    return `${url.host}${url.pathname}`;
-  } catch {
-    return "the given connection";
-  }
-}
-
 function checkUrl(text: string, option: string): void {
   if (!/^(postgres|postgresql|socket|unix):/i.test(text) && !text.startsWith("/")) {
     throw new InvalidOptionError(

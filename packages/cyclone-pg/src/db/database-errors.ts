@@ -51,7 +51,7 @@ export function isTransient(error: unknown): boolean {
 /** Whether a completionTx was taken away from its handler, which then isn't to blame: no attempt is charged. */
 export function isInterruption(error: unknown): boolean {
   const code = errorCode(error);
-  return isConnectionFailure(error) || code === "40001" || code === "40P01";
+  return isConnectionFailure(error) || code === "40001" || code === "40P01" || isPreparedStatementTrouble(error);
 }
 
 /** Whether a named statement isn't known to the server's session, or is known already: a pooler stands between. */

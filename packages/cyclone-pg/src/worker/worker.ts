@@ -74,12 +74,14 @@ export class Worker {
   /** Calls whose outcome isn't recorded yet, by lease number. */
   readonly #calls = new Map<number, ActiveCall>();
   #nextLeaseId = 1;
+  #preparedStatements: PreparedStatements;
   #stopping: Promise<void> | undefined;
   /** The database doesn't answer and the time for stopping is over. */
   #abandoned = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
+    this.#preparedStatements = options.preparedStatements;
     const timeoutMs = Math.min(options.leaseMs / 2, STATEMENT_LIMIT_MS);
     const session = (name: string): Session =>
       new Session({
@@ -314,7 +316,7 @@ export class Worker {
   }
 
   #makeEnvironment(timeoutMs: number): CallEnvironment {
-    const { tables, log, reports, leaseMs, maxPayloadBytes, maxInputBytes, preparedStatements } = this.#options;
+    const { tables, log, reports, leaseMs, maxPayloadBytes, maxInputBytes } = this.#options;
     return {
       log,
       maxPayloadBytes,
@@ -325,7 +327,10 @@ export class Worker {
           tables,
           isolation,
           timeoutMs,
-          preparedStatements,
+          preparedStatements: this.#preparedStatements,
+          onPrepareTrouble: () => {
+            this.#preparedStatements = false;
+          },
         }),
       onTxBegun: (call) => {
         const timer = setTimeout(() => {

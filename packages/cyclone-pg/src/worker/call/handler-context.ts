@@ -75,7 +75,7 @@ export class HandlerContext implements Context {
     call.tx ??= this.#begin(isolationOf(options));
     const tx = await call.tx;
     if (call.abortReason !== undefined) throw call.abortReason;
-    return tx.facade;
+    return tx.client;
   }
 
   progress(fraction: number, message?: string): void {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { PoolClient } from "pg";
 import type { BorrowedConnections } from "../../db/borrowed-connections.ts";
-import { errorCode, isConnectionFailure } from "../../db/database-errors.ts";
+import { errorCode, isConnectionFailure, isPreparedStatementTrouble } from "../../db/database-errors.ts";
 import { execute } from "../../db/execute.ts";
 import { destroy } from "../../db/session.ts";
 import type { Lease } from "../../engine/lease.ts";
@@ -9,7 +9,7 @@ import { CompletionTxError } from "../../errors/completion-tx-error.ts";
 import { ConnectionError } from "../../errors/connection-error.ts";
 import { completeOwnRow } from "../../sql/complete/complete-own-row.ts";
 import type { Tables } from "../../sql/tables.ts";
-import { completionTxFacade } from "./facade.ts";
+import { CompletionTxFacade } from "./facade.ts";
 
 export type IsolationLevel = "read committed" | "repeatable read" | "serializable";
 
@@ -28,6 +28,8 @@ export interface CompletionTransactionOptions {
   /** Limit of the engine's own statements and of COMMIT, on our side. */
   readonly timeoutMs: number;
   readonly preparedStatements: PreparedStatements;
+  /** Named statements don't work here: a pooler stands between after all. */
+  readonly onPrepareTrouble: () => void;
 }
 
 /** Whether single-row statements may be prepared under a name: where the connection leads straight to the server, unless it is said. */
@@ -41,8 +43,7 @@ export class CompletionTransaction {
   readonly #options: CompletionTransactionOptions;
   readonly #client: PoolClient;
   readonly #token = randomBytes(8).toString("hex");
-  readonly #settled: () => Promise<unknown>;
-  readonly facade: PoolClient;
+  readonly #facade: CompletionTxFacade;
   readonly beganAt = performance.now();
   #refusal: unknown;
   #connectionError: unknown;
@@ -53,14 +54,12 @@ export class CompletionTransaction {
     this.#client = client;
     this.#options = options;
     client.once("error", this.#onError);
-    const { facade, settled } = completionTxFacade(client, {
+    this.#facade = new CompletionTxFacade(client, {
       refusal: () => this.#refusal ?? this.#connectionError,
       onFailure: (error) => {
         if (isConnectionFailure(error)) this.#connectionError ??= error;
       },
     });
-    this.facade = facade;
-    this.#settled = settled;
   }
 
   readonly #onError = (error: Error): void => {
@@ -84,6 +83,11 @@ export class CompletionTransaction {
     }
   }
 
+  /** The client for the handler. */
+  get client(): PoolClient {
+    return this.#facade.client;
+  }
+
   /** Whether the connection broke under the handler, and how. */
   get connectionError(): unknown {
     return this.#connectionError;
@@ -99,7 +103,7 @@ export class CompletionTransaction {
    * @throws CompletionTxError if the transaction was ended, or had failed; what the database throws before COMMIT was sent
    */
   async commit(lease: Lease, output: string | null): Promise<CommitResult> {
-    await this.#settled();
+    await this.#facade.settled();
     this.refuse(new CompletionTxError("The handler has settled: its completionTx is closed."));
     if (this.#connectionError !== undefined) {
       this.#release(true);
@@ -118,6 +122,7 @@ export class CompletionTransaction {
       if (rows.length === 0) return await this.#refused();
     } catch (error) {
       await this.rollback();
+      if (isPreparedStatementTrouble(error)) this.#options.onPrepareTrouble();
       if (errorCode(error) !== "25P02") throw error;
       throw new CompletionTxError(
         "A statement of the completionTx had failed, so it can't commit: let the error out of the handler, or guard the statement by a savepoint.",
@@ -133,7 +138,9 @@ export class CompletionTransaction {
     this.refuse(reason);
     try {
       if (this.#connectionError !== undefined) throw this.#connectionError;
-      await this.#limited(this.#settled().then(() => (this.#ended ? undefined : this.#client.query("rollback"))));
+      await this.#limited(
+        this.#facade.settled().then(() => (this.#ended ? undefined : this.#client.query("rollback"))),
+      );
       this.#release(false);
     } catch {
       this.#release(true);

@@ -12,17 +12,76 @@ export interface FacadeOptions {
 type Callback = (error: unknown, result?: unknown) => void;
 
 /**
- * The client that a handler gets: a `pg` client whose transaction it can't end. BEGIN, COMMIT and ROLLBACK act on a savepoint, as
- * ORMs' own transactions need it; `release()`, `end()` and `connect()` do nothing. Queries run one after the other.
+ * What stands between a handler and the connection of its completionTx, so that the handler can't end the transaction. BEGIN, COMMIT and
+ * ROLLBACK act on a savepoint, as ORMs' own transactions need it; `release()`, `end()` and `connect()` do nothing. Queries run one
+ * after the other.
  */
-export function completionTxFacade(
-  client: PoolClient,
-  options: FacadeOptions,
-): { facade: PoolClient; settled: () => Promise<unknown> } {
-  let depth = 0;
-  let tail: Promise<unknown> = Promise.resolve();
+export class CompletionTxFacade {
+  readonly #connection: PoolClient;
+  readonly #options: FacadeOptions;
+  /** Savepoints that stand for the handler's own transactions. */
+  #depth = 0;
+  #tail: Promise<unknown> = Promise.resolve();
+  /** What the handler gets: a `pg` client, as far as anybody can tell. */
+  readonly client: PoolClient;
 
-  const mapped = (text: string): string => {
+  constructor(connection: PoolClient, options: FacadeOptions) {
+    this.#connection = connection;
+    this.#options = options;
+    const nothing = async (): Promise<void> => {};
+    const replaced = new Map<PropertyKey, unknown>([
+      ["query", (...args: unknown[]) => this.#query(args)],
+      ["release", () => undefined],
+      ["end", nothing],
+      ["connect", nothing],
+    ]);
+    this.client = new Proxy(connection, {
+      get(target, property) {
+        if (replaced.has(property)) return replaced.get(property);
+        const value: unknown = Reflect.get(target, property, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  }
+
+  /** Resolves when no query is under way; never rejects. */
+  settled(): Promise<unknown> {
+    return this.#tail;
+  }
+
+  /** `query` in all its forms: text or configuration, promise or callback, cursors and streams. */
+  #query(args: unknown[]): unknown {
+    const [first] = args;
+    if (isSubmittable(first)) {
+      const refusal = this.#options.refusal();
+      if (refusal !== undefined) throw refusal;
+      return this.#connection.query(first as never);
+    }
+    const callback = takeCallback(args);
+    const result = this.#run(args);
+    if (callback === undefined) return result;
+    result.then(
+      (value) => callback(null, value),
+      (error: unknown) => callback(error),
+    );
+    return undefined;
+  }
+
+  #run(args: unknown[]): Promise<unknown> {
+    const result = this.#tail.then(() => {
+      const refusal = this.#options.refusal();
+      if (refusal !== undefined) throw refusal;
+      const [first, ...rest] = args;
+      if (typeof first === "string") return this.#connection.query(this.#mapped(first), ...(rest as []));
+      const config = first as { text: string };
+      return this.#connection.query({ ...config, text: this.#mapped(config.text) }, ...(rest as []));
+    });
+    this.#tail = result.catch(this.#options.onFailure);
+    return result;
+  }
+
+  /** The text that is sent instead of one that would begin or end a transaction. */
+  #mapped(text: string): string {
     const command = transactionCommand(text);
     switch (command.kind) {
       case "other":
@@ -32,61 +91,20 @@ export function completionTxFacade(
           `${command.command} isn't possible inside a completionTx: send BEGIN, COMMIT and ROLLBACK as single statements.`,
         );
       case "begin":
-        depth += 1;
-        return `savepoint cyclone_${depth}`;
+        this.#depth += 1;
+        return `savepoint cyclone_${this.#depth}`;
     }
-    if (depth === 0) {
+    if (this.#depth === 0) {
       throw new CompletionTxError(
         `A completionTx can't be ended by ${command.kind.toUpperCase()}: it commits when the handler returns, and rolls back when it throws.`,
       );
     }
-    const name = `cyclone_${depth}`;
-    depth -= 1;
+    const name = `cyclone_${this.#depth}`;
+    this.#depth -= 1;
     return command.kind === "commit"
       ? `release savepoint ${name}`
       : `rollback to savepoint ${name}; release savepoint ${name}`;
-  };
-
-  const run = (args: unknown[]): Promise<unknown> => {
-    const result = tail.then(() => {
-      const refusal = options.refusal();
-      if (refusal !== undefined) throw refusal;
-      const [first, ...rest] = args;
-      if (typeof first === "string") return client.query(mapped(first), ...(rest as []));
-      const config = first as { text: string };
-      return client.query({ ...config, text: mapped(config.text) }, ...(rest as []));
-    });
-    tail = result.catch(options.onFailure);
-    return result;
-  };
-
-  const query = (...args: unknown[]): unknown => {
-    const refusal = options.refusal();
-    const [first] = args;
-    if (isSubmittable(first)) {
-      if (refusal !== undefined) throw refusal;
-      return client.query(first as never);
-    }
-    const callback = takeCallback(args);
-    const result = run(args);
-    if (callback === undefined) return result;
-    result.then(
-      (value) => callback(null, value),
-      (error: unknown) => callback(error),
-    );
-    return undefined;
-  };
-
-  const nothing = async (): Promise<void> => {};
-  const replaced: Record<string, unknown> = { query, release: () => undefined, end: nothing, connect: nothing };
-  const facade = new Proxy(client, {
-    get(target, property) {
-      if (typeof property === "string" && property in replaced) return replaced[property];
-      const value: unknown = Reflect.get(target, property, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  return { facade, settled: () => tail };
+  }
 }
 
 /** Cursors and streams of `pg` bring their own protocol handling. */
