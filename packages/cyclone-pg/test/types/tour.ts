@@ -1,13 +1,14 @@
 // A compiled tour of the public face. Each `@ts-expect-error` is a claim: the line below it must not compile.
 // `tour.test.ts` checks it with every supported compiler, and what the compilers say about the mistakes.
-import type pg from "pg";
+import pg from "pg";
 import { z } from "zod";
 import {
   type AbortReason,
   type Action,
   type Builder,
-  type ClientLike,
+  type Client,
   type CompletionTx,
+  createClient,
   Discard,
   type Duration,
   defineAction,
@@ -45,7 +46,7 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 declare function expectType<T>(): <U>(value: U, ...same: Same<T, U> extends true ? [] : ["types differ"]) => void;
 
 declare const b: Builder;
-declare const client: ClientLike;
+declare const client: Client;
 
 interface Page {
   url: string;
@@ -83,7 +84,13 @@ expectType<Action<{ to: string; receipt: Receipt }>>()(mail);
 expectType<Workflow<string, Receipt>>()(ingest);
 
 export async function example(): Promise<Receipt> {
-  const run = await ingest.submit(client, "https://example.com");
+  await using worker = createClient({
+    connection: "postgres://localhost/app",
+    handlers: [ingest, fetchPage, save, mail],
+  });
+  await worker.migrate();
+  await worker.start();
+  const run = await ingest.submit(worker, "https://example.com");
   expectType<Run<Receipt>>()(run);
   return run.result({ signal: AbortSignal.timeout(1000) });
 }
@@ -160,6 +167,21 @@ const apart: HandlerOf<typeof resize> = async (_ctx, { key }) => ({ url: key });
 implement(resize, apart);
 const asContract: StepContract<{ key: string; width: number }, { url: string }> = resizeStep; // a step fits its contract
 resize.do(b, { key: "k", width: opt.do(b, 1) });
+createClient({ connection: "", handlers: [resizeStep, rateStep, notifyAction] });
+const listed = [ingest, fetchPage, resizeStep, mail];
+createClient({
+  connection: new pg.Pool(),
+  handlers: listed,
+  queues: { db: 2, mail: 1 },
+  leaseTtl: "1m",
+  concurrency: 3,
+});
+// @ts-expect-error a contract has no handler to register
+createClient({ connection: "", handlers: [resize] });
+// @ts-expect-error an unknown option of the client
+createClient({ connection: "", concurency: 5 });
+// @ts-expect-error the queues of a client take numbers
+createClient({ connection: "", queues: { db: "2" } });
 void asContract.enqueue(client, { key: "k", width: 1 });
 // @ts-expect-error NotJson<"input is a Date">
 defineStep<Date, string>("x");
@@ -356,7 +378,7 @@ const wide: Future<Receipt> = narrow;
 void wide;
 
 // ── Workflows ─────────────────────────────────────────────────────────────────────────────────────────────────────
-const nightly = defineWorkflow("nightly", { failFast: true, retention: "30d" }, (b) => {
+const nightly = defineWorkflow("nightly", (b) => {
   fetchPage.do(b, "x");
 });
 expectType<Workflow<void, void>>()(nightly);
@@ -451,6 +473,20 @@ export async function starting(tx: pg.PoolClient): Promise<void> {
     // @ts-expect-error no such code
     if (isCycloneError(e)) void (e.code === "CYCLONE_NO_SUCH_CODE");
   }
+  expectType<Run<Receipt>>()(client.run<typeof ingest>(run.id));
+  expectType<Run<Receipt>>()(client.run(run.id, ingest));
+  expectType<Run<Page>>()(client.run(run.id, fetchPage));
+  expectType<Run<void>>()(client.run(run.id, mail));
+  expectType<Run<unknown>>()(client.run(run.id));
+  // @ts-expect-error Receipt isn't a definition
+  client.run<Receipt>(run.id);
+  const off = client.on("step.failed", (e) => {
+    e.error.message.trim();
+  });
+  off();
+  // @ts-expect-error no such event
+  client.on("step.fialed", () => {});
+  await client.stop({ timeout: "10s" });
   const node: NodeHandle = run.node("save");
   expectType<unknown>()(await node.output());
   expectType<"data" | "order" | undefined>()((await run.graph()).edges[0]?.kind);

@@ -57,7 +57,7 @@ export class TypeProject {
     return this.#run(compiler, ["-p", config, "--pretty", "false", "--noErrorTruncation"]);
   }
 
-  /** As {@link check}, with the compiler's own figures. */
+  /** As {@link check}, with the compiler's own count and clock. */
   async measure(
     compiler: Compiler,
     file: string,
