@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { defineStep, defineWorkflow } from "../../src/index.ts";
+import { stepRow } from "../support/engine-rows.ts";
+import { eventually } from "../support/eventually.ts";
+import { latch } from "../support/latch.ts";
+import { testClient, testWorker } from "../support/test-client.ts";
+import { useTestDatabase } from "../support/test-database.ts";
+
+const database = useTestDatabase();
+
+const add = defineStep("add", async (_ctx, n: number) => n + 1);
+const effect = defineStep("effect", async (ctx, n: number) => {
+  await (await ctx.completionTx()).query("select 1");
+  return n + 1;
+});
+const chain = defineWorkflow("chain", (b, n: number) => add.do(b, effect.do(b, add.do(b, effect.do(b, n)))));
+
+describe("drain()", () => {
+  it("works until nothing is available, whole workflows included, then returns", async () => {
+    const client = testClient(database, { handlers: [add, effect] });
+    const runs = await chain.submitMany(
+      client,
+      Array.from({ length: 50 }, (_, n) => n),
+    );
+    await client.drain();
+    expect(await Promise.all(runs.map((run) => run.output()))).toEqual(runs.map((_, n) => n + 4));
+  });
+
+  it("of a client that wasn't started leaves it not started, and can be repeated", async () => {
+    const client = testClient(database, { handlers: [add] });
+    await client.drain();
+    const job = await add.enqueue(client, 1);
+    const other = await testWorker(database, [defineStep("stranger", async () => {})]);
+    await other.drain();
+    expect(await job.state()).toBe("running");
+    expect(await job.node("add").state()).toBe("available");
+    await client.drain();
+    expect(await job.output()).toBe(2);
+    await client.start();
+    expect(await (await add.enqueue(client, 2)).result()).toBe(3);
+  });
+
+  it("of a client that works waits for what it does, and goes on working", async () => {
+    const gate = latch();
+    const held = defineStep("held", async () => gate.opened);
+    const client = await testWorker(database, [held, add]);
+    const job = await held.enqueue(client);
+    let drained = false;
+    const draining = client.drain().then(() => {
+      drained = true;
+    });
+    await eventually(async () => expect((await stepRow(database, job.id)).state).toBe("running"));
+    expect(drained).toBe(false);
+    gate.open();
+    await draining;
+    expect(await job.state()).toBe("completed");
+    expect(await (await add.enqueue(client, 1)).result()).toBe(2);
+  });
+
+  it("doesn't wait for what waits for a time, nor for what others have or know", async () => {
+    const failing = defineStep("failing", { backoff: "1h" }, async () => {
+      throw new Error("later");
+    });
+    const unknown = defineStep("unknown", async () => {});
+    const client = testClient(database, { handlers: [add, failing] });
+    const delayed = await add.enqueue(client, 1, { delay: "1h" });
+    const retried = await failing.enqueue(client);
+    const foreign = await unknown.enqueue(client);
+    await client.drain({ timeout: "20s" });
+    expect((await stepRow(database, delayed.id)).state).toBe("scheduled");
+    expect(await stepRow(database, retried.id)).toMatchObject({ state: "scheduled", attempts: 1 });
+    expect((await stepRow(database, foreign.id)).state).toBe("available");
+  });
+
+  it("rejects when its time is up, and the work goes on being done", async () => {
+    const gate = latch();
+    const held = defineStep("held-up", async () => gate.opened);
+    const client = await testWorker(database, [held]);
+    const job = await held.enqueue(client);
+    await expect(client.drain({ timeout: "100ms" })).rejects.toMatchObject({ name: "TimeoutError" });
+    gate.open();
+    await job.result();
+  });
+
+  it("needs handlers, and knows its options", async () => {
+    await expect(testClient(database).drain()).rejects.toMatchObject({ code: "CYCLONE_PRODUCER_ONLY" });
+    const client = testClient(database, { handlers: [add] });
+    await expect(client.drain({ timeOut: 5 } as object)).rejects.toMatchObject({ code: "CYCLONE_INVALID_OPTION" });
+  });
+});
