@@ -14,6 +14,7 @@ import {
   defineAction,
   defineStep,
   defineWorkflow,
+  type ErrorCode,
   type Future,
   from,
   type GraphEdge,
@@ -470,8 +471,7 @@ export async function starting(tx: pg.PoolClient): Promise<void> {
   } catch (e) {
     if (e instanceof RunNotCompletedError) expectType<"CYCLONE_RUN_NOT_COMPLETED">()(e.code);
     if (e instanceof InvalidPayloadError) expectType<string>()(e.path);
-    // @ts-expect-error no such code
-    if (isCycloneError(e)) void (e.code === "CYCLONE_NO_SUCH_CODE");
+    if (isCycloneError(e)) expectType<ErrorCode>()(e.code);
   }
   expectType<Run<Receipt>>()(client.run<typeof ingest>(run.id));
   expectType<Run<Receipt>>()(client.run(run.id, ingest));

@@ -1,8 +1,11 @@
 const MISTAKE = /^\s*\/\/ mistake: (.*)$/;
 const MESSAGE = /^[^(]+\((\d+),\d+\): error (TS\d+: .*)$/;
 
+/** TypeScript before 7 lists the members of a union as it came across them, which changes with unrelated declarations. */
+const UNION = /"[^"]*"(?: \| "[^"]*")+/g;
+
 /**
- * What a compiler says about each mistake of a program, a heading per `// mistake:` comment, in the order of
+ * What a compiler says about each mistake of a program: a heading per `// mistake:` comment, in the order of
  * the program, and the messages about the statement below it. A message without a mistake above it comes under "unexpected".
  */
 export function messagesByClaim(program: string, output: string): string {
@@ -12,7 +15,7 @@ export function messagesByClaim(program: string, output: string): string {
   });
   const unexpected: string[] = [];
   let current: string[] = unexpected;
-  for (const line of output.split("\n")) {
+  for (const line of output.replace(UNION, sortedUnion).split("\n")) {
     const match = MESSAGE.exec(line);
     if (match !== null) {
       current = claims.findLast((claim) => claim.line < Number(match[1]))?.messages ?? unexpected;
@@ -24,4 +27,8 @@ export function messagesByClaim(program: string, output: string): string {
   const sections = claims.map(({ claim, messages }) => `## ${claim}\n${messages.join("\n")}\n`);
   if (unexpected.length > 0) sections.push(`## unexpected\n${unexpected.join("\n")}\n`);
   return sections.join("\n");
+}
+
+function sortedUnion(union: string): string {
+  return union.split(" | ").sort().join(" | ");
 }
