@@ -193,15 +193,15 @@ describe("a bound input", () => {
   it("larger than maxInputBytes discards the node with an error that says so", async () => {
     const give = defineStep("give-much", async (_ctx, n: number) => randomText(n));
     const take = defineStep("take-much", async (_ctx, values: JsonValue) => JSON.stringify(values).length);
-    const client = await testWorker(database, [give, take], { maxInputBytes: 5_000 });
+    const client = await testWorker(database, [give, take], { maxInputBytes: 150_000, concurrency: 50 });
     const gather = defineWorkflow("gather-much", (b, each: number) =>
       take.do(
         b,
-        Array.from({ length: 4 }, () => give.do(b, each)),
+        Array.from({ length: 200 }, () => give.do(b, each)),
       ),
     );
-    expect(await (await gather.submit(client, 1_000)).result()).toBe(4 * 1_002 + 5);
-    const outcome = await (await gather.submit(client, 2_000)).wait();
+    expect(await (await gather.submit(client, 500)).result()).toBe(200 * 502 + 201);
+    const outcome = await (await gather.submit(client, 1_000)).wait();
     expect(outcome).toMatchObject({
       state: "failed",
       error: { node: "take-much", message: expect.stringContaining("maxInputBytes") },
