@@ -32,7 +32,7 @@ export function graphOf(
   const { kind, name, build } = definition;
   const what = `${kind} "${name}"`;
   const defaults: BuildDefaults = {
-    queue: submit.queue === undefined ? undefined : checkName(submit.queue, `queue of ${what}`),
+    queue: submit.queue === undefined ? undefined : checkName(submit.queue, `queue of ${what}`, "queue"),
     priority: submit.priority === undefined ? undefined : checkPriority(submit.priority, what),
     maxPayloadBytes: submit.maxPayloadBytes ?? PAYLOAD_BYTES_MAX,
   };

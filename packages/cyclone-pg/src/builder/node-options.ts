@@ -61,7 +61,7 @@ export function resolveNodeOptions(options: unknown, what: string): ResolvedNode
   return {
     after: (after as unknown[] | undefined) ?? [],
     name: name === undefined ? undefined : checkNodeName(name, what),
-    queue: queue === undefined ? undefined : checkName(queue, `queue of ${what}`),
+    queue: queue === undefined ? undefined : checkName(queue, `queue of ${what}`, "queue"),
     priority: priority === undefined ? undefined : checkPriority(priority, what),
     maxAttempts: maxAttempts === undefined ? undefined : checkMaxAttempts(maxAttempts, what),
     timeoutMs: timeout === undefined ? undefined : checkTimeout(timeout, what),

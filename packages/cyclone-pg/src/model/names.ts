@@ -18,10 +18,11 @@ export function isStorableText(text: string): boolean {
  * Checks the name of a step, action, workflow, node, queue or signal: 1 to 200 code points of well-formed text without
  * U+0000. Names are compared byte by byte: nothing is trimmed or folded.
  * @param what such as `the name of a step`
+ * @param option what it was given as, such as `queue`
  * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`)
  */
-export function checkName(value: unknown, what: string): string {
-  return checkText(value, what, NAME_LENGTH_MAX, "name");
+export function checkName(value: unknown, what: string, option = "name"): string {
+  return checkText(value, what, NAME_LENGTH_MAX, option);
 }
 
 /** Checks an idempotency key: 1 to 255 code points. @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) */
