@@ -50,12 +50,14 @@ describe("a node with several upstreams", () => {
       [1, 2, 3].map(() => testWorker(database, [note, effect, ends], { concurrency: 20 })),
     );
     const [client] = workers as [(typeof workers)[0]];
+    const ended = workers.map((worker) => eventsOf(worker, "run.completed"));
     const run = await defineWorkflow("wide-fan-in", (b) => {
       const upstreams = Array.from({ length: 200 }, (_, i) => (i % 4 === 0 ? effect.do(b, i) : note.do(b, i)));
       ends.do(b, undefined, { after: upstreams });
     }).submit(client);
     await run.result();
     expect(joined).toBe(1);
+    await eventually(() => expect(ended.flat()).toEqual([{ runId: run.id, name: "wide-fan-in" }]));
     const rows = await stepRows(database, run.id);
     expect(rows.every((row) => row.state === "completed" && row.pending === 0 && row.unactivated === null)).toBe(true);
   });

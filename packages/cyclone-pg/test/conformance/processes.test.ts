@@ -83,10 +83,10 @@ describe("a worker process", () => {
 
   it("that is killed leaves a step that another one calls again, no attempt charged", async () => {
     const job = await step.enqueue(testClient(database), -600_000);
-    const victim = spawnFixture(worker.path, [database.url, '{"leaseTtl":"1500ms"}']);
+    const victim = spawnFixture(worker.path, [database.url, '{"leaseTtl":"2s"}']);
     await victim.waitForLine(/^call -600000 1 0$/);
     await victim.kill("SIGKILL");
-    await testWorker(database, [step], { leaseTtl: "1500ms" });
+    await testWorker(database, [step], { leaseTtl: "2s" });
     expect(await job.result()).toBe(-599_999);
     expect(await stepRow(database, job.id)).toMatchObject({ attempts: 1, reclaims: 1 });
     expect((await attemptRows(database, job.id)).map(({ outcome }) => outcome)).toEqual(["reclaimed"]);
@@ -94,11 +94,11 @@ describe("a worker process", () => {
 
   it("that is frozen past its lease and woken can't complete what another one has done", async () => {
     const job = await step.enqueue(testClient(database), -2_000);
-    const zombie = spawnFixture(worker.path, [database.url, '{"leaseTtl":"1s"}']);
+    const zombie = spawnFixture(worker.path, [database.url, '{"leaseTtl":"2s"}']);
     await zombie.waitForLine(/^call -2000 1 0$/);
     await zombie.kill("SIGSTOP");
     const other = defineStep("fixture-step", async () => 7);
-    await testWorker(database, [other], { leaseTtl: "1s" });
+    await testWorker(database, [other], { leaseTtl: "2s" });
     expect(await job.result()).toBe(7);
     const before = await stepRow(database, job.id);
     await zombie.kill("SIGCONT");
@@ -115,7 +115,7 @@ describe("a worker process", () => {
     const contract = defineStep<void, void>("fixture-deadly", { maxReclaims: 1 });
     const client = testClient(database);
     const job = await contract.enqueue(client);
-    const options = '{"leaseTtl":"1s","concurrency":1}';
+    const options = '{"leaseTtl":"2s","concurrency":1}';
     for (const reclaims of [0, 1]) {
       const program = spawnFixture(worker.path, [database.url, options]);
       await program.waitForLine(new RegExp(`^deadly ${reclaims}$`));
@@ -128,5 +128,23 @@ describe("a worker process", () => {
     last.send("stop");
     await last.ended;
     expect(last.lines.filter((line) => line.startsWith("deadly"))).toEqual([]);
+  });
+
+  it("in which a rejection is left unhandled ends, as Node.js wants it; its steps are taken up again without a charge", {
+    timeout: 60_000,
+  }, async () => {
+    const contract = defineStep<void, void>("fixture-careless");
+    const client = testClient(database);
+    const neighbour = await step.enqueue(client, -600_000);
+    const first = spawnFixture(worker.path, [database.url, '{"leaseTtl":"2s"}']);
+    await first.waitForLine(/^call -600000 1 0$/);
+    const job = await contract.enqueue(client);
+    expect(await first.ended).toEqual({ status: 1, signal: null });
+    expect(first.errorOutput).toContain("nobody waits for this");
+    const other = defineStep("fixture-careless", async () => {});
+    await testWorker(database, [step, other], { leaseTtl: "2s" });
+    await Promise.all([job.result(), neighbour.result()]);
+    for (const run of [job, neighbour])
+      expect(await stepRow(database, run.id)).toMatchObject({ attempts: 1, reclaims: 1 });
   });
 });

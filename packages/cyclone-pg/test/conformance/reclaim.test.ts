@@ -8,7 +8,7 @@ import { eventsOf, testClient, testWorker } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
 const database = useTestDatabase();
-const brief = { leaseTtl: "1s" } as const;
+const brief = { leaseTtl: "2s" } as const;
 
 /** Claims a job as a worker does that dies at once: running, under a lease that has run out. */
 async function leaveByDeadWorker(run: Run<unknown>, reclaims = 0): Promise<string> {
@@ -225,7 +225,7 @@ describe("a lease", () => {
     let calls = 0;
     const busy = defineStep("busy", async () => {
       calls += 1;
-      const until = performance.now() + 3_500;
+      const until = performance.now() + 5_000;
       while (performance.now() < until) Math.sqrt(until);
       return "computed";
     });
