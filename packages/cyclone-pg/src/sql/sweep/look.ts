@@ -18,7 +18,8 @@ export interface LookRow {
 
 /**
  * What there is to do in a bucket: the one query of an idle worker's poll. Each answer is one descent of a partial index, whatever
- * the tables hold.
+ * the tables hold: asked for the first by the index's order. Asked for any, the planner may count on finding one soon by reading the
+ * table from its beginning, and reads all of it where there is none.
  */
 export const look = defineStatement<LookParams, LookRow>({
   name: "look",
@@ -26,14 +27,29 @@ export const look = defineStatement<LookParams, LookRow>({
 select
   exists (
     select from unnest($2::text[], $3::text[]) l(queue, step)
-    cross join lateral (select 1 from ${t.steps} s where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available' limit 1) a
+    cross join lateral (
+      select 1
+      from ${t.steps} s
+      where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available'
+      order by s.priority desc, s.available_at
+      limit 1
+    ) a
   ) as available,
   coalesce(n.available_at <= statement_timestamp(), false) as due,
-  exists (select from ${t.steps} s where s.bucket = $1::smallint and s.state = 'running' and s.lease_expiry < statement_timestamp()) as expired,
-  exists (
-    select from ${t.steps} s
+  coalesce((
+    select true
+    from ${t.steps} s
+    where s.bucket = $1::smallint and s.state = 'running' and s.lease_expiry < statement_timestamp()
+    order by s.lease_expiry
+    limit 1
+  ), false) as expired,
+  coalesce((
+    select true
+    from ${t.steps} s
     where s.bucket = $1::smallint and s.unactivated and s.finished_at < statement_timestamp() - $4::float8 * interval '1 millisecond'
-  ) as unactivated,
+    order by s.finished_at
+    limit 1
+  ), false) as unactivated,
   (extract(epoch from n.available_at - statement_timestamp()) * 1000)::float8 as next_due_ms
 from (select) one
 left join lateral (
