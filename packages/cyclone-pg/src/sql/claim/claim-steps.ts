@@ -105,13 +105,16 @@ claimed as (
   returning s.run_id, s.key, s.item, s.node, s.step, s.queue, s.lease_epoch, s.attempts, s.max_attempts, s.reclaims, s.max_reclaims, s.snoozes,
     s.timeout_ms, s.priority, s.available_at, s.input, s.refs, s.ref_paths
 ),
-sized as (
+sized as materialized (
   select c.*,
     -- A few references can't be too large, since each output is limited by itself.
     case when cardinality(c.refs) > ${FEW_REFERENCES} then (
-      select sum(pg_column_size(u.output))
+      select sum((
+        select pg_column_size(u.output)
+        from ${t.steps} u
+        where u.bucket = $1::smallint and u.run_id = c.run_id and u.key = e.key and u.item = 0
+      ))
       from unnest(c.refs) e(key)
-      cross join lateral (select u.output from ${t.steps} u where u.bucket = $1::smallint and u.run_id = c.run_id and u.key = e.key and u.item = 0) u
     ) > $9::float8 else false end as oversized
   from claimed c
 )
@@ -126,6 +129,7 @@ select c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch,
         where u.bucket = $1::smallint and u.run_id = c.run_id and u.key = e.key and u.item = 0
       ) as output
       from unnest(c.refs, c.ref_paths) with ordinality e(key, path, i)
+      offset 0
     ) v
   ) end as outputs
 from sized c
