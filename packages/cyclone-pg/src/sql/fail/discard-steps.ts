@@ -85,14 +85,17 @@ cancelled as (
   returning s.run_id
 ),
 ended_nodes as (
-  select z.run_id, count(*)::int as n, count(z.ord)::int as failed, min(z.ord) as first
-  from (select d.run_id, d.ord from done d union all select c.run_id, null from cancelled c) z
+  select z.run_id, count(*)::int as n, count(z.ord)::int as failed, (array_agg(z.error order by z.ord) filter (where z.ord is not null))[1] as error
+  from (
+    select d.run_id, d.ord, jsonb_build_object('node', d.node) || d.error as error from done d
+    union all
+    select c.run_id, null, null from cancelled c
+  ) z
   group by z.run_id
   order by z.run_id
 ),
 locked_runs as materialized (
-  select e.run_id, e.n, e.failed, statement_timestamp() as at,
-    (select jsonb_build_object('node', d.node) || d.error from done d where d.ord = e.first) as error
+  select e.run_id, e.n, e.failed, e.error, statement_timestamp() as at
   from ended_nodes e
   cross join lateral (
     select 1
