@@ -27,16 +27,18 @@ export const findEndedRuns = defineStatement<FindEndedRunsParams, EndedRunRow>({
   text: (t) => `
 select x.id, r.state::text as state, r.kind::text as kind, r.name, r.failed, r.error, r.cancel_reason, r.finished_at,
   o.output is not null as has_output, o.output
-from unnest($2::uuid[], $3::boolean[]) x(id, want)
+from unnest((select $2::uuid[]), (select $3::boolean[])) x(id, want)
 left join lateral (
   select r.state, r.kind, r.name, r.failed, r.error, r.cancel_reason, r.finished_at, r.result_key, r.result_path
   from ${t.runs} r
   where r.bucket = $1::smallint and r.id = x.id
+  offset 0
 ) r on true
 left join lateral (
   select case when r.result_path = '{}' then s.output else s.output #> r.result_path::text[] end as output
   from ${t.steps} s
   where x.want and r.state = 'completed' and s.bucket = $1::smallint and s.run_id = x.id and s.key = r.result_key and s.item = 0
+  offset 0
 ) o on true
 where r.state is distinct from 'running'`,
   params: (p) => [p.bucket, p.ids, p.wantResult],

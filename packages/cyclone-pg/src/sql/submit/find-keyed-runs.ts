@@ -18,11 +18,12 @@ select x.ord::int as place, r.id,
     when r.kind = 'workflow' then r.input
     else (select s.input from ${t.steps} s where s.bucket = $1::smallint and s.run_id = r.id and s.key = 0 and s.item = 0)
   end as same
-from unnest($4::text[], $5::text[]) with ordinality x(key, input, ord)
+from unnest((select $4::text[]), (select $5::text[])) with ordinality x(key, input, ord)
 cross join lateral (
   select r.id, r.kind, r.input
   from ${t.runs} r
   where r.bucket = $1::smallint and r.kind = $2::${t.runKind} and r.name = $3 and r.idempotency_key = x.key
+  offset 0
 ) r`,
   params: (p) => [p.bucket, p.kind, p.name, p.keys, p.inputs],
   sample: { bucket: 0, kind: "workflow", name: "ingest", keys: ["k"], inputs: ["1"] },
