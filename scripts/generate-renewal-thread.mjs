@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { ROOT } from "./workspaces.mjs";
 
 const FOLDER = join(ROOT, "packages/cyclone-pg/src/worker/renewal");
@@ -39,3 +40,5 @@ export async function generateRenewalThread() {
   if (!existsSync(TARGET) || readFileSync(TARGET, "utf8") !== text) writeFileSync(TARGET, text);
   return true;
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await generateRenewalThread();

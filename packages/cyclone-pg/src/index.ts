@@ -35,6 +35,7 @@ export { CompletionTxError } from "./errors/completion-tx-error.ts";
 export { ConnectionError } from "./errors/connection-error.ts";
 export { CycloneError, isCycloneError } from "./errors/cyclone-error.ts";
 export { Discard } from "./errors/discard.ts";
+export { DrainTimeoutError } from "./errors/drain-timeout-error.ts";
 export { DuplicateNodeError } from "./errors/duplicate-node-error.ts";
 export { ForeignFutureError } from "./errors/foreign-future-error.ts";
 export { FutureMisusedError } from "./errors/future-misused-error.ts";

@@ -25,8 +25,6 @@ describe("a definition", () => {
       name: "fetch",
       handler,
       build: undefined,
-      failFast: false,
-      retentionMs: null,
       options: {
         queue: "default",
         priority: 0,
@@ -69,14 +67,12 @@ describe("a definition", () => {
     });
   });
 
-  test("of a workflow has its build, failFast and retention", () => {
-    const workflow = defineWorkflow("w", { failFast: true, retention: "30d" }, noop);
+  test("of a workflow has its build", () => {
+    const workflow = defineWorkflow("w", noop);
     expect(definitionOf(workflow)).toMatchObject({
       kind: "workflow",
       build: noop,
       handler: undefined,
-      failFast: true,
-      retentionMs: 2_592_000_000,
     });
   });
 
@@ -106,7 +102,7 @@ describe("a definition is refused at once", () => {
     ["a step's option on a workflow", "defineWorkflow", ["x", { queue: "q" }, noop], "queue"],
     ["an empty name", "defineStep", ["", noop], "name"],
     ["a name that isn't a text", "defineAction", [{ name: "x" }, noop], "name"],
-    ["a queue that isn't a text", "defineStep", ["x", { queue: 5 }, noop], "name"],
+    ["a queue that isn't a text", "defineStep", ["x", { queue: 5 }, noop], "queue"],
     ["a priority out of range", "defineStep", ["x", { priority: 40_000 }, noop], "priority"],
     ["no attempts", "defineStep", ["x", { maxAttempts: 0 }, noop], "maxAttempts"],
     ["an unbounded number of attempts", "defineStep", ["x", { maxAttempts: Infinity }, noop], "maxAttempts"],
@@ -117,8 +113,6 @@ describe("a definition is refused at once", () => {
     ["a handler that isn't a function", "defineStep", ["x", {}, "handler"], "handler"],
     ["options that aren't an object", "defineStep", ["x", "options", noop], "options"],
     ["a workflow without a build", "defineWorkflow", ["x"], "build"],
-    ["failFast that isn't a flag", "defineWorkflow", ["x", { failFast: 1 }, noop], "failFast"],
-    ["a retention that isn't a duration", "defineWorkflow", ["x", { retention: "long" }, noop], "retention"],
   ] as const)("with %s", (_what, define, args, option) => {
     const attempt = (): unknown => untyped[define](...args);
     expect(attempt).toThrow(InvalidOptionError);

@@ -1,6 +1,5 @@
 import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 import { type Backoff, checkBackoff, DEFAULT_BACKOFF } from "../model/backoff.ts";
-import { toMilliseconds } from "../model/duration.ts";
 import { checkMaxAttempts, checkMaxReclaims, checkPriority, checkTimeout } from "../model/execution-limits.ts";
 import { checkName } from "../model/names.ts";
 import { rejectUnknownKeys } from "../model/options.ts";
@@ -37,7 +36,7 @@ const EXECUTION = ["queue", "priority", "maxAttempts", "backoff", "timeout", "ma
 const ALLOWED = {
   step: [...EXECUTION, "input", "output", "payload"],
   action: [...EXECUTION, "input", "payload"],
-  workflow: ["input", "failFast", "retention", "payload"],
+  workflow: ["input", "payload"],
 } as const satisfies Record<RunKind, readonly string[]>;
 
 /**
@@ -63,14 +62,12 @@ export function resolveDefinition(kind: RunKind, name: unknown, args: readonly u
     handler: kind === "workflow" ? undefined : (fn as AnyHandler | undefined),
     build: kind === "workflow" ? (fn as AnyBuild) : undefined,
     options: resolveOptions(options, what),
-    failFast: checkFlag(options["failFast"], "failFast", what),
-    retentionMs: given(options["retention"], (value) => toMilliseconds(value, "retention"), null),
   });
 }
 
 function resolveOptions(options: Record<string, unknown>, what: string): ResolvedOptions {
   return Object.freeze({
-    queue: given(options["queue"], (value) => checkName(value, `queue of ${what}`), DEFAULTS.queue),
+    queue: given(options["queue"], (value) => checkName(value, `queue of ${what}`, "queue"), DEFAULTS.queue),
     priority: given(options["priority"], (value) => checkPriority(value, what), DEFAULTS.priority),
     maxAttempts: given(options["maxAttempts"], (value) => checkMaxAttempts(value, what), DEFAULTS.maxAttempts),
     maxReclaims: given(options["maxReclaims"], (value) => checkMaxReclaims(value, what), DEFAULTS.maxReclaims),
@@ -84,11 +81,6 @@ function resolveOptions(options: Record<string, unknown>, what: string): Resolve
 /** An option that is `undefined` counts as not given. */
 function given<T>(value: unknown, check: (value: unknown) => T, fallback: T): T {
   return value === undefined ? fallback : check(value);
-}
-
-function checkFlag(value: unknown, option: string, what: string): boolean {
-  if (value === undefined || typeof value === "boolean") return value ?? false;
-  throw new InvalidOptionError(option, `${option} of ${what} must be true or false.`);
 }
 
 function checkPayloadMode(value: unknown, what: string): void {

@@ -36,10 +36,6 @@ export interface DefinitionRuntime {
   /** A workflow's build; `undefined` on steps and actions. */
   readonly build: AnyBuild | undefined;
   readonly options: ResolvedOptions;
-  /** Whether the first discarded node of a run cancels the rest at once. */
-  readonly failFast: boolean;
-  /** How long finished runs are kept; `null`: as long as the client says. */
-  readonly retentionMs: number | null;
 }
 
 /** The runtime of a definition, also of another copy of the package; `undefined` for anything else. */

@@ -146,17 +146,17 @@ export class Client implements ClientLike, AsyncDisposable {
   /**
    * Works until nothing is available and nothing runs here, then returns: for tests and scripts. What waits for a time (a delay, a
    * backoff) isn't waited for. A client that wasn't started stops working afterwards.
-   * @throws an Error named TimeoutError if that takes longer than `timeout` ("30s")
+   * @throws DrainTimeoutError (`CYCLONE_DRAIN_TIMEOUT`) if that takes longer than `timeout` ("30s")
    */
   async drain(options: { timeout?: Duration } = {}): Promise<void> {
     this.#refuseWhenStopped();
     rejectUnknownKeys(options, ["timeout"], "drain");
-    const limit = AbortSignal.timeout(toMilliseconds(options.timeout ?? "30s", "timeout"));
+    const timeoutMs = toMilliseconds(options.timeout ?? "30s", "timeout");
     const started = this.#worker;
     const worker = started ?? (await this.#newWorker());
-    if (started === undefined) worker.start();
     try {
-      await drained(this.#statements.run, await this.#installation.bucketCount(), this.#options, worker, limit);
+      if (started === undefined) await worker.start();
+      await drained(this.#statements.run, await this.#installation.bucketCount(), this.#options, worker, timeoutMs);
     } finally {
       if (started === undefined) await worker.stop(toMilliseconds(STOP_TIMEOUT, "timeout"));
     }
@@ -205,7 +205,7 @@ export class Client implements ClientLike, AsyncDisposable {
     const worker = await this.#newWorker();
     if (this.#stopRequested.signal.aborted) throw new ClientStoppedError();
     this.#worker = worker;
-    worker.start();
+    await worker.start();
     await this.#listen();
     if (this.#stopRequested.signal.aborted) throw new ClientStoppedError();
   }

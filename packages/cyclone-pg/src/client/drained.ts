@@ -1,22 +1,24 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { RunStatement } from "../engine/record/record-batch.ts";
+import { DrainTimeoutError } from "../errors/drain-timeout-error.ts";
 import { look } from "../sql/sweep/look.ts";
 import type { Worker } from "../worker/worker.ts";
 import type { ResolvedClientOptions } from "./options.ts";
 
 const LOOK_GAP_MS = 20;
 
-/** Resolves once a worker is idle and there is nothing in the database that it could do now. @throws the signal's reason */
+/** Resolves once a worker is idle and there is nothing in the database that it could do now. @throws DrainTimeoutError */
 export async function drained(
   run: RunStatement,
   bucketCount: number,
   options: Pick<ResolvedClientOptions, "queues" | "steps">,
   worker: Worker,
-  limit: AbortSignal,
+  timeoutMs: number,
 ): Promise<void> {
   const params = { queues: [...options.queues.keys()], steps: [...options.steps.keys()], unactivatedAfterMs: 0 };
+  const until = performance.now() + timeoutMs;
   for (;;) {
-    limit.throwIfAborted();
+    if (performance.now() > until) throw new DrainTimeoutError(timeoutMs);
     if (worker.idle && (await nothingLeft(run, bucketCount, params)) && worker.idle) return;
     worker.wake();
     await delay(LOOK_GAP_MS);

@@ -3,6 +3,7 @@ import type { RunStatement } from "../engine/record/record-batch.ts";
 import { RunNotFoundError } from "../errors/run-not-found-error.ts";
 import { bucketOf } from "../model/run-id.ts";
 import { type EndedRunRow, findEndedRuns } from "../sql/read/find-ended-runs.ts";
+import { type LongTimeout, setLongTimeout } from "../worker/long-timeout.ts";
 
 export interface WaiterOptions {
   readonly run: RunStatement;
@@ -32,7 +33,7 @@ export class Waiter {
   readonly #waiting = new Map<string, Set<Waiting>>();
   /** Runs that the next look is about; a poll is about all. */
   readonly #due = new Set<string>();
-  #timer: NodeJS.Timeout | undefined;
+  #timer: LongTimeout | undefined;
   #looking = false;
   #lastLookAt = 0;
   #nextPollAt = 0;
@@ -78,7 +79,7 @@ export class Waiter {
   /** Rejects all that still wait. */
   close(reason: unknown): void {
     this.#closed = { reason };
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     this.#timer = undefined;
     for (const set of this.#waiting.values()) for (const waiting of set) waiting.reject(reason);
     this.#waiting.clear();
@@ -100,13 +101,13 @@ export class Waiter {
       this.#waiting.delete(runId);
       this.#due.delete(runId);
     }
-    if (this.#waiting.size === 0) clearTimeout(this.#timer);
+    if (this.#waiting.size === 0) this.#timer?.clear();
   }
 
   #soon(delayMs: number): void {
     if (this.#looking) return; // the look under way schedules the next
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#look(), delayMs);
+    this.#timer?.clear();
+    this.#timer = setLongTimeout(() => void this.#look(), delayMs);
   }
 
   async #look(): Promise<void> {

@@ -51,6 +51,13 @@ export class Session {
     return next;
   }
 
+  /** Connects, if it isn't connected. @throws what the driver threw, or a ConnectionError */
+  connect(): Promise<void> {
+    const next = this.#tail.then(() => this.#withClient(async () => undefined));
+    this.#tail = next.catch(() => undefined);
+    return next;
+  }
+
   /** Ends the connection; later statements fail. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -24,6 +24,7 @@ const EXAMPLES: readonly CycloneError[] = [
   new face.RunNotCompletedError("r", "failed"),
   new face.ProducerOnlyError(),
   new face.ClientStoppedError(),
+  new face.DrainTimeoutError(5),
   new face.SchemaVersionError({ reason: "missing", schema: "public", found: null, expected: 1 }),
   new face.ConnectionError("m"),
   new face.CompletionTxError("m"),

@@ -13,3 +13,18 @@ export function setLongTimeout(run: () => void, delayMs: number): LongTimeout {
   arm(delayMs);
   return { clear: () => clearTimeout(timer) };
 }
+
+/** Resolves after so long, however long, or when the signal fires; never rejects. */
+export function longDelay(delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) return resolve();
+    const end = (): void => {
+      timeout.clear();
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timeout = setLongTimeout(end, delayMs);
+    signal?.addEventListener("abort", end, { once: true });
+    return undefined;
+  });
+}

@@ -6,6 +6,7 @@ import { findUnactivatedSteps } from "../sql/sweep/find-unactivated-steps.ts";
 import { type LookRow, look } from "../sql/sweep/look.ts";
 import { promoteSteps } from "../sql/sweep/promote-steps.ts";
 import { type ReclaimedRow, reclaimSteps } from "../sql/sweep/reclaim-steps.ts";
+import { type LongTimeout, setLongTimeout } from "./long-timeout.ts";
 import type { Quarantine } from "./quarantine.ts";
 
 export interface SweeperOptions {
@@ -42,8 +43,10 @@ const JITTER = 0.3;
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: LongTimeout | undefined;
   #nextAt = Number.POSITIVE_INFINITY;
+  /** The earliest time that a step of ours asked for while a sweep was under way. */
+  #wantedAt = Number.POSITIVE_INFINITY;
   #lastLookAt: number | undefined;
   #sweeping: Promise<void> | undefined;
   #stopped = false;
@@ -58,17 +61,19 @@ export class Sweeper {
 
   /** A step of ours is due after so long: look then, if no poll comes before. */
   lookIn(delayMs: number): void {
-    if (performance.now() + delayMs < this.#nextAt) this.#schedule(delayMs);
+    const at = performance.now() + delayMs;
+    if (this.#sweeping !== undefined) this.#wantedAt = Math.min(this.#wantedAt, at);
+    else if (at < this.#nextAt) this.#schedule(delayMs);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     await this.#sweeping;
   }
 
-  /** One round over all buckets now. @throws nothing: trouble is reported, and the next round tries again */
-  async sweep(): Promise<void> {
+  /** One round over all buckets now. Never rejects: trouble is reported, and the next round tries again. */
+  async #sweep(): Promise<void> {
     let nextMs = this.#options.pollMs * (1 + Math.random() * JITTER);
     try {
       for (let bucket = 0; bucket < this.#options.bucketCount && !this.#stopped; bucket++) {
@@ -78,16 +83,18 @@ export class Sweeper {
       this.#lastLookAt = undefined;
       this.#options.onTrouble(error);
     }
-    this.#schedule(nextMs);
+    this.#sweeping = undefined;
+    const wantedMs = this.#wantedAt - performance.now();
+    this.#wantedAt = Number.POSITIVE_INFINITY;
+    this.#schedule(Math.max(0, Math.min(nextMs, wantedMs)));
   }
 
   #schedule(delayMs: number): void {
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     if (this.#stopped) return;
     this.#nextAt = performance.now() + delayMs;
-    this.#timer = setTimeout(() => {
-      this.#nextAt = Number.POSITIVE_INFINITY;
-      this.#sweeping = this.sweep();
+    this.#timer = setLongTimeout(() => {
+      this.#sweeping = this.#sweep();
     }, delayMs);
   }
 

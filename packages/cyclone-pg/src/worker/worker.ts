@@ -17,6 +17,7 @@ import { type CallEnvironment, runCall } from "./call/run-call.ts";
 import { ClaimLoop } from "./claim-loop.ts";
 import { CompletionTransaction, type PreparedStatements } from "./completion-tx/completion-transaction.ts";
 import type { ConnectionBudget } from "./connection-budget.ts";
+import { longDelay } from "./long-timeout.ts";
 import { Quarantine } from "./quarantine.ts";
 import { Recorder } from "./recorder.ts";
 import { LeaseKeeper } from "./renewal/lease-keeper.ts";
@@ -52,9 +53,13 @@ interface Member extends Settlement {
   readonly call: ActiveCall | undefined;
 }
 
+/** A statement that takes longer than half a lease, but at most 15 s, has met a connection that doesn't answer. */
 const STATEMENT_LIMIT_MS = 15_000;
+const STATEMENT_LIMIT_MIN_MS = 2_000;
 const TX_ACQUIRE_LIMIT_MS = 60_000;
 const GIVE_BACK_LIMIT_MS = 5_000;
+/** Beyond a day nobody waits for a warning, and timers have a limit. */
+const LONG_TX_WATCH_MAX_MS = 86_400_000;
 
 /** One worker: claims steps, calls their handlers, keeps their leases, records their outcomes, sweeps. */
 export class Worker {
@@ -82,7 +87,7 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     this.#preparedStatements = options.preparedStatements;
-    const timeoutMs = Math.min(options.leaseMs / 2, STATEMENT_LIMIT_MS);
+    const timeoutMs = Math.max(STATEMENT_LIMIT_MIN_MS, Math.min(options.leaseMs / 2, STATEMENT_LIMIT_MS));
     const session = (name: string): Session =>
       new Session({
         newClient: () => newClient(options.source.config, `cyclone ${name}`),
@@ -112,8 +117,10 @@ export class Worker {
     this.#environment = this.#makeEnvironment(timeoutMs);
   }
 
-  start(): void {
-    this.#keeper.start();
+  /** Claims nothing before leases can be renewed; a stop meanwhile ends the wait. */
+  async start(): Promise<void> {
+    await this.#keeper.start();
+    if (this.#stopping !== undefined) return;
     this.#claimLoop.start();
     this.#sweeper.start();
   }
@@ -159,7 +166,7 @@ export class Worker {
       };
     });
     const limit = new AbortController();
-    await Promise.race([ended, delay(limitMs, undefined, { signal: limit.signal }).catch(() => undefined)]);
+    await Promise.race([ended, longDelay(limitMs, limit.signal)]);
     limit.abort();
     this.#onCallEnded = undefined;
   }
@@ -333,6 +340,7 @@ export class Worker {
           },
         }),
       onTxBegun: (call) => {
+        if (leaseMs > LONG_TX_WATCH_MAX_MS) return;
         const timer = setTimeout(() => {
           if (this.#calls.has(call.leaseId) && !call.recording) reports.longTx(call.step, leaseMs);
         }, leaseMs);

@@ -19,7 +19,7 @@ export interface ReleaseStepsParams {
 
 /**
  * running → scheduled (or available) for a batch: the handler failed and has attempts left, snoozed, was interrupted, or gives its
- * step back. A failure is charged and ends the count of reclaims; an interruption counts as a reclaim. Each call gets its row in
+ * step back. A failure is charged; it and a snooze end the count of reclaims. An interruption counts as a reclaim. Each call gets its row in
  * cyclone_attempts. Returns the places of the members that moved.
  */
 export const releaseSteps = defineStatement<ReleaseStepsParams, { done: readonly number[] | null }>({
@@ -36,7 +36,7 @@ done as (
   update ${t.steps} s
   set state = case when x.later then 'scheduled'::${t.stepState} else 'available'::${t.stepState} end,
     available_at = x.due, attempts = s.attempts + x.charge, snoozes = s.snoozes + x.snooze,
-    reclaims = case when x.charge = 1 then 0 else s.reclaims + x.reclaim end,
+    reclaims = case when x.charge = 1 or x.snooze = 1 then 0 else s.reclaims + x.reclaim end,
     error = coalesce(x.error, s.error), lease_owner = null, lease_expiry = null
   from x
   where s.bucket = $1::smallint and s.run_id = x.run_id and s.key = x.key and s.item = x.item

@@ -40,10 +40,14 @@ export class ActiveCall {
     return this.#abortReason;
   }
 
-  /** Fires the signal; only the first reason counts. */
+  /** Fires the signal, and refuses further queries on the completionTx; only the first reason counts. */
   abort(reason: unknown): void {
     if (this.#abortReason !== undefined) return;
     this.#abortReason = reason;
+    void this.tx?.then(
+      (tx) => tx.refuse(reason),
+      () => undefined,
+    );
     this.#controller?.abort(reason);
     this.#onAbort?.(reason);
   }

@@ -166,12 +166,7 @@ async function settle(
       backoff,
     );
   } catch (thrown) {
-    const interruption = isInterruption(thrown) ? thrown : undefined;
-    return decideFailure(
-      step,
-      interruption === undefined ? { kind: "threw", thrown } : { kind: "interrupted", thrown: interruption },
-      backoff,
-    );
+    return decideFailure(step, isInterruption(thrown) ? { kind: "interrupted", thrown } : endOf(call, thrown), backoff);
   }
 }
 

@@ -46,6 +46,8 @@ export class CompletionTransaction {
   readonly #facade: CompletionTxFacade;
   readonly beganAt = performance.now();
   #refusal: unknown;
+  /** Why a query of the handler was refused: then what it wrote isn't whole, and may not commit. */
+  #refused: unknown;
   #connectionError: unknown;
   #ended = false;
   #prepared = false;
@@ -55,7 +57,11 @@ export class CompletionTransaction {
     this.#options = options;
     client.once("error", this.#onError);
     this.#facade = new CompletionTxFacade(client, {
-      refusal: () => this.#refusal ?? this.#connectionError,
+      refusal: () => {
+        const refusal = this.#refusal ?? this.#connectionError;
+        this.#refused ??= refusal;
+        return refusal;
+      },
       onFailure: (error) => {
         if (isConnectionFailure(error)) this.#connectionError ??= error;
       },
@@ -100,7 +106,7 @@ export class CompletionTransaction {
 
   /**
    * Completes the step and commits, as the last two statements.
-   * @throws CompletionTxError if the transaction was ended, or had failed; what the database throws before COMMIT was sent
+   * @throws CompletionTxError if the transaction was ended, or had failed; why a query was refused; what the database throws before COMMIT was sent
    */
   async commit(lease: Lease, output: string | null): Promise<CommitResult> {
     await this.#facade.settled();
@@ -108,6 +114,10 @@ export class CompletionTransaction {
     if (this.#connectionError !== undefined) {
       this.#release(true);
       throw this.#connectionError;
+    }
+    if (this.#refused !== undefined) {
+      await this.rollback();
+      throw this.#refused;
     }
     try {
       const rows = await this.#limited(
@@ -119,7 +129,7 @@ export class CompletionTransaction {
           this.#prepared,
         ),
       );
-      if (rows.length === 0) return await this.#refused();
+      if (rows.length === 0) return await this.#whyRefused();
     } catch (error) {
       await this.rollback();
       if (isPreparedStatementTrouble(error)) this.#options.onPrepareTrouble();
@@ -153,7 +163,7 @@ export class CompletionTransaction {
     this.#release(true);
   }
 
-  async #refused(): Promise<CommitResult> {
+  async #whyRefused(): Promise<CommitResult> {
     const { rows } = await this.#client.query("select current_setting('cyclone.completion_tx', true) as token");
     await this.rollback();
     if (rows[0]?.token === this.#token) return "lost";

@@ -5,7 +5,7 @@ import { Session } from "../../db/session.ts";
 import type { Logger } from "../../model/logger.ts";
 import { tablesOf } from "../../sql/tables.ts";
 import type { FromRenewal, NumberedLease, RenewalSetup, ToRenewal } from "./messages.ts";
-import { RenewalLoop } from "./renewal-loop.ts";
+import { RenewalLoop, renewalTimeoutMs } from "./renewal-loop.ts";
 import { RENEWAL_THREAD_SOURCE } from "./renewal-thread-source.generated.ts";
 
 export interface LeaseKeeperOptions {
@@ -32,15 +32,20 @@ export class LeaseKeeper {
   #beatTimer: NodeJS.Timeout | undefined;
   #exited: Promise<void> | undefined;
   #stopping = false;
+  #onReady: () => void = () => undefined;
   readonly #held = new Map<number, NumberedLease>();
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
   }
 
-  start(): void {
+  /** Resolves once leases can be renewed; a database that is away is waited for. */
+  start(): Promise<void> {
     this.#tick(performance.now());
-    this.#startThread();
+    return new Promise((resolve) => {
+      this.#onReady = resolve;
+      this.#startThread();
+    });
   }
 
   /** At once after the claim, before any handler is called: from then on the event loop may be blocked. */
@@ -63,6 +68,7 @@ export class LeaseKeeper {
 
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#onReady();
     clearTimeout(this.#beatTimer);
     await this.#loop?.stop();
     if (this.#thread === undefined) return;
@@ -122,6 +128,7 @@ export class LeaseKeeper {
       case "ask-password":
         return void this.#answerPassword();
       case "connected":
+        return this.#onReady();
       case "stopped":
         return undefined;
     }
@@ -151,12 +158,12 @@ export class LeaseKeeper {
       session: new Session({
         newClient: () => newClient(this.#options.config, this.#options.applicationName),
         tables: tablesOf(this.#options.schema),
-        timeoutMs: leaseMs / 3,
+        timeoutMs: renewalTimeoutMs(leaseMs),
       }),
       leaseMs,
       givenUp: () => false,
       onLost: (ids) => this.#options.onLost(ids),
-      onRenewed: () => undefined,
+      onReady: () => this.#onReady(),
       onFailure: (failure) =>
         this.#options.log.warn("Renewing leases failed; trying again.", { error: String(failure) }),
     });

@@ -2,6 +2,7 @@ import type { Session } from "../../db/session.ts";
 import { compareLeases, leaseArrays } from "../../engine/lease.ts";
 import { renewLeases } from "../../sql/lease/renew-leases.ts";
 import { reportProgress } from "../../sql/lease/report-progress.ts";
+import { type LongTimeout, setLongTimeout } from "../long-timeout.ts";
 import type { NumberedLease } from "./messages.ts";
 
 export interface RenewalLoopOptions {
@@ -10,11 +11,21 @@ export interface RenewalLoopOptions {
   /** Whether the main loop has been stuck for so long that its leases are given up. */
   readonly givenUp: () => boolean;
   readonly onLost: (ids: number[]) => void;
-  readonly onRenewed: () => void;
+  /** Connected for the first time. */
+  readonly onReady: () => void;
   readonly onFailure: (error: unknown) => void;
 }
 
 const BATCH_MAX = 1_000;
+const RECONNECT_MS = 250;
+
+const TIMEOUT_MIN_MS = 1_000;
+const TIMEOUT_MAX_MS = 15_000;
+
+/** How long a renewal may take before its connection counts as broken: so that there is time for another try. */
+export function renewalTimeoutMs(leaseMs: number): number {
+  return Math.min(TIMEOUT_MAX_MS, Math.max(TIMEOUT_MIN_MS, leaseMs / 3));
+}
 
 /**
  * Renews all leases of a worker every third of their length, one statement per bucket, on a connection of its own. It runs in the
@@ -24,7 +35,7 @@ export class RenewalLoop {
   readonly #options: RenewalLoopOptions;
   readonly #leases = new Map<number, NumberedLease>();
   readonly #progress = new Map<number, { fraction: number; message: string | null }>();
-  #timer: NodeJS.Timeout | undefined;
+  #timer: LongTimeout | undefined;
   #running: Promise<void> | undefined;
   #stopped = false;
 
@@ -32,8 +43,9 @@ export class RenewalLoop {
     this.#options = options;
   }
 
+  /** Connects at once, so that the first lease can be renewed in time. */
   start(): void {
-    this.#later(this.#options.leaseMs / 3);
+    this.#running = this.#connect();
   }
 
   add(leases: readonly NumberedLease[]): void {
@@ -54,16 +66,27 @@ export class RenewalLoop {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
     await this.#running;
     await this.#options.session.close();
   }
 
-  #later(delayMs: number): void {
+  #later(delayMs: number, next: () => Promise<void> = () => this.#turn()): void {
     if (this.#stopped) return;
-    this.#timer = setTimeout(() => {
-      this.#running = this.#turn();
+    this.#timer = setLongTimeout(() => {
+      this.#running = next();
     }, delayMs);
+  }
+
+  async #connect(): Promise<void> {
+    try {
+      await this.#options.session.connect();
+      this.#options.onReady();
+      this.#later(this.#options.leaseMs / 3);
+    } catch (error) {
+      this.#options.onFailure(error);
+      this.#later(RECONNECT_MS, () => this.#connect());
+    }
   }
 
   async #turn(): Promise<void> {
@@ -84,7 +107,6 @@ export class RenewalLoop {
       leases.sort(compareLeases);
       for (let i = 0; i < leases.length; i += BATCH_MAX) await this.#renew(leases.slice(i, i + BATCH_MAX));
     }
-    if (byBucket.size > 0) this.#options.onRenewed();
   }
 
   async #renew(batch: readonly NumberedLease[]): Promise<void> {

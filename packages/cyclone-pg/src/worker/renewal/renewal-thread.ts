@@ -4,7 +4,7 @@ import { errorCode } from "../../db/database-errors.ts";
 import { Session } from "../../db/session.ts";
 import { tablesOf } from "../../sql/tables.ts";
 import type { FromRenewal, RenewalSetup, ToRenewal } from "./messages.ts";
-import { RenewalLoop } from "./renewal-loop.ts";
+import { RenewalLoop, renewalTimeoutMs } from "./renewal-loop.ts";
 
 // The entry of the renewal thread. The build bundles it, with the driver, into one string, so that it also runs from an
 // application that was itself bundled into a single file.
@@ -24,14 +24,14 @@ const config = setup.asksForPassword ? { ...setup.config, password } : setup.con
 const session = new Session({
   newClient: () => newClient(config, setup.applicationName),
   tables: tablesOf(setup.schema),
-  timeoutMs: setup.leaseMs / 3,
+  timeoutMs: renewalTimeoutMs(setup.leaseMs),
 });
 const loop = new RenewalLoop({
   session,
   leaseMs: setup.leaseMs,
   givenUp: () => Number(process.hrtime.bigint() - Atomics.load(beat, 0)) / 1e6 > setup.maxBlockedMs,
   onLost: (ids) => send({ kind: "lost", ids }),
-  onRenewed: () => send({ kind: "connected" }),
+  onReady: () => send({ kind: "connected" }),
   onFailure: (error) =>
     send({ kind: "failed", message: error instanceof Error ? error.message : String(error), code: errorCode(error) }),
 });
