@@ -35,7 +35,6 @@ import { Statements } from "./statements.ts";
 import { Waiter } from "./waiter.ts";
 
 const STOP_TIMEOUT = "25s";
-const STATEMENT_LIMIT_MS = 15_000;
 const ACQUIRE_LIMIT_MS = 30_000;
 const PROBE_MAX_MS = 15_000;
 const START_RETRY_MIN_MS = 100;
@@ -138,9 +137,11 @@ export class Client implements ClientLike, AsyncDisposable {
    * Claims no more, waits for handlers up to `timeout` ("25s"), then fires their signals and gives their steps back without a charge.
    * Afterwards nothing of this client is left: no timer, socket or thread; a Pool of yours stays open. Again: the same stop.
    */
-  stop(options: { timeout?: Duration } = {}): Promise<void> {
-    this.#stopping ??= this.#stop(options);
-    return this.#stopping;
+  async stop(options: { timeout?: Duration } = {}): Promise<void> {
+    rejectUnknownKeys(options, ["timeout"], "stop");
+    const timeoutMs = toMilliseconds(options.timeout ?? STOP_TIMEOUT, "timeout");
+    this.#stopping ??= this.#stop(timeoutMs);
+    await this.#stopping;
   }
 
   /**
@@ -243,9 +244,7 @@ export class Client implements ClientLike, AsyncDisposable {
     }
   }
 
-  async #stop(options: { timeout?: Duration }): Promise<void> {
-    rejectUnknownKeys(options, ["timeout"], "stop");
-    const timeoutMs = toMilliseconds(options.timeout ?? STOP_TIMEOUT, "timeout");
+  async #stop(timeoutMs: number): Promise<void> {
     this.#stopRequested.abort();
     await this.#starting?.catch(() => undefined);
     await this.#worker?.stop(timeoutMs);
@@ -274,7 +273,7 @@ export class Client implements ClientLike, AsyncDisposable {
       ? Math.max(1, Math.floor((maxConnections - dedicated) / 3))
       : Math.max(1, maxConnections - (listen ? 1 : 0));
     return new BorrowedConnections({
-      config: { query_timeout: STATEMENT_LIMIT_MS, ...source.config },
+      config: source.config,
       applicationName: "cyclone",
       max,
       acquireTimeoutMs: ACQUIRE_LIMIT_MS,
@@ -287,7 +286,7 @@ export class Client implements ClientLike, AsyncDisposable {
     return new Listener({
       newClient: (): pg.Client => newClient(listenSource.config, "cyclone listen"),
       channel: this.#channel,
-      probeIntervalMs: Math.min(leaseMs / 2, PROBE_MAX_MS),
+      foundWithinMs: Math.min(leaseMs / 2, PROBE_MAX_MS),
       onNotification: (payload) => {
         const [word, tag] = payload.split(" ");
         if (tag === this.#tag) return;

@@ -47,7 +47,10 @@ export interface ClientOptions {
   maxConnections?: number;
   /** The longest JSON text of one stored value, in bytes. @default 1048576 */
   maxPayloadBytes?: number;
-  /** The most bytes that the outputs a node's input refers to may have together, as stored. @default 67108864 */
+  /**
+   * The most bytes that the outputs a node's input refers to may have together, as stored (compressed); asked for where there are more than 64
+   * of them. @default 67108864
+   */
   maxInputBytes?: number;
   /**
    * Whether single-row statements are prepared under a name. `"auto"`: where the connection leads straight to the server, not through a

@@ -116,7 +116,7 @@ function stateOf(row: EndedRunRow): RunState {
 }
 
 function outcomeOf(row: EndedRunRow): RunOutcome {
-  const finishedAt = row.finished_at ?? new Date(Number.NaN);
+  const finishedAt = new Date(row.finished_ms ?? Number.NaN);
   const error = errorOf(row);
   switch (row.state) {
     case "failed":

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { isTransient } from "../db/database-errors.ts";
 import type { RunStatement } from "../engine/record/record-batch.ts";
 import { RunNotFoundError } from "../errors/run-not-found-error.ts";
@@ -59,6 +60,8 @@ export class Waiter {
           by(value);
         };
       const waiting: Waiting = { wantResult, resolve: settle(resolve), reject: settle(reject) };
+      // Many waits may share one signal, which is no leak.
+      if (signal !== undefined) setMaxListeners(0, signal);
       signal?.addEventListener("abort", onAbort, { once: true });
       this.#add(runId, waiting);
     });

@@ -3,10 +3,20 @@ import type { Statement } from "../sql/statement.ts";
 import type { Tables } from "../sql/tables.ts";
 import { rowTypes } from "./row-types.ts";
 
+/** A statement as `pg` takes it. */
+export interface StatementConfig {
+  readonly text: string;
+  readonly values: unknown[];
+  readonly name?: string;
+  readonly types?: typeof rowTypes;
+  /** Limit on the client's side, in milliseconds; the connection is then given up. */
+  readonly query_timeout?: number;
+}
+
 /** What runs one statement: a `pg` client or pool. */
 export interface StatementRunner {
   // oxlint-disable-next-line typescript/no-explicit-any -- as `pg` has it; rows are as the statement says
-  query(config: { text: string; values: unknown[]; name?: string; types?: typeof rowTypes }): Promise<{ rows: any[] }>;
+  query(config: StatementConfig): Promise<{ rows: any[] }>;
 }
 
 /** Runs a statement of the engine and gives its rows. @param prepared whether the connection may hold named statements */

@@ -1,11 +1,12 @@
 import type pg from "pg";
 import { destroy, endWithin } from "./session.ts";
+import { within } from "./within.ts";
 
 export interface ListenerOptions {
   readonly newClient: () => pg.Client;
   readonly channel: string;
-  /** How often the connection is tried: a deaf or half-open one is found within this and the answer's limit. */
-  readonly probeIntervalMs: number;
+  /** A deaf or half-open connection is found within this time: two thirds between probes, one third for the answer. */
+  readonly foundWithinMs: number;
   readonly onNotification: (payload: string) => void;
   /** After each (re)connection: what was missed meanwhile has to be looked for. */
   readonly onListening: () => void;
@@ -13,7 +14,7 @@ export interface ListenerOptions {
   readonly onDown: (error: unknown) => void;
 }
 
-const PROBE_ANSWER_MS = 5_000;
+const PROBE_ANSWER_MIN_MS = 500;
 const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 15_000;
 
@@ -68,9 +69,9 @@ export class Listener {
     if (this.#closed) return;
     const client = this.#options.newClient();
     try {
-      await client.connect();
+      await within(this.#answerMs, client.connect());
       client.on("notification", (message) => this.#hear(message.payload ?? ""));
-      await client.query(`/* cyclone:listen */ listen ${this.#options.channel}`);
+      await within(this.#answerMs, client.query(`/* cyclone:listen */ listen ${this.#options.channel}`));
       client.on("error", (error) => this.#lose(client, error));
       client.on("end", () => this.#lose(client, new Error("The listening connection ended.")));
       this.#client = client;
@@ -78,7 +79,7 @@ export class Listener {
       if (this.#closed || this.#client !== client) return;
       this.#failures = 0;
       this.#options.onListening();
-      this.#later(this.#options.probeIntervalMs, () => this.#checkUp(client));
+      this.#later((this.#options.foundWithinMs * 2) / 3, () => this.#checkUp(client));
     } catch (error) {
       destroy(client);
       this.#client = undefined;
@@ -86,10 +87,14 @@ export class Listener {
     }
   }
 
+  get #answerMs(): number {
+    return Math.max(PROBE_ANSWER_MIN_MS, this.#options.foundWithinMs / 3);
+  }
+
   async #checkUp(client: pg.Client): Promise<void> {
     try {
       await this.#tryProbe(client);
-      this.#later(this.#options.probeIntervalMs, () => this.#checkUp(client));
+      this.#later((this.#options.foundWithinMs * 2) / 3, () => this.#checkUp(client));
     } catch (error) {
       this.#lose(client, error);
     }
@@ -103,7 +108,7 @@ export class Listener {
       this.#probe = { word, heard: resolve };
       limit = setTimeout(
         () => reject(new Error("The listening connection is deaf: is it behind a pooler? Give `directConnection`.")),
-        PROBE_ANSWER_MS,
+        this.#answerMs,
       );
     });
     try {

@@ -14,7 +14,6 @@ const parsers: Readonly<Record<number, (text: string) => unknown>> = {
   114: (text) => JSON.parse(text),
   3802: (text) => JSON.parse(text),
   1007: integers,
-  1184: timestamp,
 };
 
 /** Type parsers for `pg`'s query option `types`. */
@@ -22,9 +21,3 @@ export const rowTypes = {
   // oxlint-disable-next-line typescript/no-explicit-any -- as `pg` has it
   getTypeParser: (oid: number): any => parsers[oid] ?? asIs,
 };
-
-function timestamp(text: string): Date | null {
-  // "2026-01-02 03:04:05.678901+00", whatever the session's TimeZone; zones such as +05:30 and +00:19:32 (before 1900) occur.
-  const match = /^(\d+-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,3})?)\d*([+-]\d\d)(?::(\d\d))?/.exec(text);
-  return match === null ? null : new Date(`${match[1]}T${match[2]}${match[3]}:${match[4] ?? "00"}`);
-}

@@ -4,6 +4,7 @@ import type { Statement } from "../sql/statement.ts";
 import type { Tables } from "../sql/tables.ts";
 import { isConnectionFailure } from "./database-errors.ts";
 import { execute } from "./execute.ts";
+import { within } from "./within.ts";
 
 export interface SessionOptions {
   /** Makes an unconnected client. */
@@ -44,16 +45,23 @@ export class Session {
     if (this.#connectedAt !== undefined) this.#connectedAt = performance.now();
   }
 
-  /** Runs a statement in a transaction of its own. @throws what the database or the driver threw, or a ConnectionError */
-  run<Params, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    const next = this.#tail.then(() => this.#withClient((client) => this.#inTransaction(client, statement, params)));
+  /**
+   * Runs a statement in a transaction of its own.
+   * @param extraMs more time for a statement that carries much data
+   * @throws what the database or the driver threw, or a ConnectionError
+   */
+  run<Params, Row>(statement: Statement<Params, Row>, params: Params, extraMs = 0): Promise<Row[]> {
+    const limitMs = this.#options.timeoutMs + extraMs;
+    const next = this.#tail.then(() =>
+      this.#withClient(limitMs, (client) => this.#inTransaction(client, statement, params)),
+    );
     this.#tail = next.catch(() => undefined);
     return next;
   }
 
   /** Connects, if it isn't connected. @throws what the driver threw, or a ConnectionError */
   connect(): Promise<void> {
-    const next = this.#tail.then(() => this.#withClient(async () => undefined));
+    const next = this.#tail.then(() => this.#withClient(this.#options.timeoutMs, async () => undefined));
     this.#tail = next.catch(() => undefined);
     return next;
   }
@@ -85,27 +93,16 @@ export class Session {
     }
   }
 
-  async #withClient<T>(use: (client: pg.Client) => Promise<T>): Promise<T> {
+  async #withClient<T>(limitMs: number, use: (client: pg.Client) => Promise<T>): Promise<T> {
     if (this.#closed) throw new ConnectionError("The connection has been closed.");
-    let timer: NodeJS.Timeout | undefined;
     try {
-      return await Promise.race([
-        this.#connected().then(use),
-        new Promise<never>((_, reject) => {
-          timer = setTimeout(
-            () => reject(new ConnectionError(`The database didn't answer within ${this.#options.timeoutMs} ms.`)),
-            this.#options.timeoutMs,
-          );
-        }),
-      ]);
+      return await within(limitMs, this.#connected().then(use));
     } catch (error) {
       if (isConnectionFailure(error)) {
         this.#drop();
         this.#options.onFailure?.(error);
       }
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -45,7 +45,7 @@ export class Recorder<Member extends Settlement> {
 
   constructor(options: RecorderOptions<Member>) {
     this.#options = options;
-    this.#run = (statement, params) => options.session.run(statement, params);
+    this.#run = (statement, params, extraMs) => options.session.run(statement, params, extraMs);
   }
 
   /** Members that aren't recorded yet. */

@@ -8,7 +8,7 @@ import { Session } from "../db/session.ts";
 import type { ClaimedStep } from "../engine/claim/claimed-step.ts";
 import type { Lease } from "../engine/lease.ts";
 import type { EndedRun, Outcome, Settlement } from "../engine/outcome.ts";
-import { LeaseLostError, ShutdownError } from "../errors/abort-errors.ts";
+import { BlockedError, LeaseLostError, ShutdownError } from "../errors/abort-errors.ts";
 import type { Logger } from "../model/logger.ts";
 import { lookUpCompletion } from "../sql/complete/look-up-completion.ts";
 import type { Tables } from "../sql/tables.ts";
@@ -227,12 +227,15 @@ export class Worker {
     this.#onCallEnded?.();
   }
 
-  #lost(ids: readonly number[]): void {
+  #lost(ids: readonly number[], blockedMs: number | undefined): void {
     for (const id of ids) {
       const call = this.#calls.get(id);
       // One whose outcome is under way learns from the database what came of it.
       if (call === undefined || call.recording) continue;
-      call.forfeit(new LeaseLostError(call.step.runId, call.step.node));
+      const { runId, node } = call.step;
+      call.forfeit(
+        blockedMs === undefined ? new LeaseLostError(runId, node) : new BlockedError(runId, node, blockedMs),
+      );
     }
   }
 
@@ -258,7 +261,7 @@ export class Worker {
       leaseMs,
       maxBlockedMs,
       log,
-      onLost: (ids) => this.#lost(ids),
+      onLost: (ids, blockedMs) => this.#lost(ids, blockedMs),
       onBlocked: (blockedMs) => reports.blocked(blockedMs),
     });
   }

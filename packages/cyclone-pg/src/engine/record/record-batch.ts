@@ -9,11 +9,17 @@ import type { EndedRun, Outcome, Settlement } from "../outcome.ts";
 // per kind and bucket. A crash before the commit leaves running rows whose leases expire; after it, nothing is missing but wake-ups.
 // Locks: own rows, downstream rows, runs' rows, each in ascending order.
 
-/** Runs a statement in a transaction of its own. */
-export type RunStatement = <Params, Row>(statement: Statement<Params, Row>, params: Params) => Promise<Row[]>;
+/** Runs a statement in a transaction of its own; `extraMs`: more time for one that carries much data. */
+export type RunStatement = <Params, Row>(
+  statement: Statement<Params, Row>,
+  params: Params,
+  extraMs?: number,
+) => Promise<Row[]>;
 
 /** The kinds of settlements that share a statement. */
 export type RecordKind = "complete" | "release" | "discard";
+
+const BYTES_PER_MS = 1_000;
 
 export interface Recorded {
   /** The members whose row wasn't ours any more: nothing of them is recorded. */
@@ -46,11 +52,10 @@ export async function recordBatch(
 }
 
 async function complete(run: RunStatement, members: readonly Settlement[]): Promise<Recorded> {
-  const [row] = await run(completeSteps, {
-    ...leaseArrays(members.map(({ lease }) => lease)),
-    outputs: members.map(({ outcome }) => (outcome.kind === "completed" ? outcome.output : null)),
-    committed: members.map(({ outcome }) => outcome.kind === "committed"),
-  });
+  const outputs = members.map(({ outcome }) => (outcome.kind === "completed" ? outcome.output : null));
+  const committed = members.map(({ outcome }) => outcome.kind === "committed");
+  const leases = leaseArrays(members.map(({ lease }) => lease));
+  const [row] = await run(completeSteps, { ...leases, outputs, committed }, extraMsFor(outputs));
   const names = row?.ended_names ?? [];
   const states = row?.ended_states ?? [];
   const ended = (row?.ended_ids ?? []).map(
@@ -61,6 +66,11 @@ async function complete(run: RunStatement, members: readonly Settlement[]): Prom
     }),
   );
   return { lost: missing(members, row?.done), activated: row?.activated ?? 0, ended };
+}
+
+/** A megabyte may take a second on a slow line: a limit that is too short would send it again and again. */
+function extraMsFor(outputs: readonly (string | null)[]): number {
+  return outputs.reduce((sum, output) => sum + (output?.length ?? 0), 0) / BYTES_PER_MS;
 }
 
 async function release(run: RunStatement, members: readonly Settlement[], owner: string): Promise<Recorded> {

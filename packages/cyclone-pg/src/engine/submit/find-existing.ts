@@ -38,11 +38,12 @@ export async function startedRuns(
       keys: group.map((entry) => entry.key ?? ""),
       inputs: group.map((entry) => inputText(definition, entry.input, maxPayloadBytes)),
     });
-    const byPlace = new Map(rows.map((row) => [row.place, row]));
+    const byPlace = new Map(rows.map((row) => [Number(row.place), row]));
     for (const [i, entry] of group.entries()) {
       const row = byPlace.get(i + 1);
       if (row === undefined) throw keyReleased(entry);
-      if (!row.same) throw new IdempotencyKeyReusedError(definition.kind, definition.name, entry.key ?? "", row.id);
+      if (row.same !== "true")
+        throw new IdempotencyKeyReusedError(definition.kind, definition.name, entry.key ?? "", row.id);
       // Our own id: the reply to an earlier try of this start was lost.
       runs[entry.place] = { id: row.id, existing: row.id !== entry.id };
     }

@@ -16,7 +16,8 @@ export interface EndedRunRow {
   readonly failed: number | null;
   readonly error: unknown;
   readonly cancel_reason: string | null;
-  readonly finished_at: Date | null;
+  /** Milliseconds since 1970: a text would depend on the session's DateStyle. */
+  readonly finished_ms: number | null;
   readonly has_output: boolean;
   readonly output: unknown;
 }
@@ -25,7 +26,7 @@ export interface EndedRunRow {
 export const findEndedRuns = defineStatement<FindEndedRunsParams, EndedRunRow>({
   name: "find_ended_runs",
   text: (t) => `
-select x.id, r.state::text as state, r.kind::text as kind, r.name, r.failed, r.error, r.cancel_reason, r.finished_at,
+select x.id, r.state::text as state, r.kind::text as kind, r.name, r.failed, r.error, r.cancel_reason, (extract(epoch from r.finished_at) * 1000)::float8 as finished_ms,
   o.output is not null as has_output, o.output
 from unnest((select $2::uuid[]), (select $3::boolean[])) x(id, want)
 left join lateral (

@@ -16,9 +16,6 @@ export interface NodeRow {
   readonly attempts: number;
   readonly max_attempts: number;
   readonly reclaims: number;
-  readonly available_at: Date | null;
-  readonly started_at: Date | null;
-  readonly finished_at: Date | null;
   readonly error: unknown;
   readonly progress: number | null;
   readonly progress_message: string | null;
@@ -29,7 +26,7 @@ export const readNodes = defineStatement<ReadNodesParams, NodeRow>({
   name: "read_nodes",
   text: (t) => `
 select s.key, s.node, s.kind::text as kind, s.step, s.state::text as state, s.queue, s.priority, s.attempts, s.max_attempts, s.reclaims,
-  s.available_at, s.started_at, s.finished_at, s.error, s.progress, s.progress_message
+  s.error, s.progress, s.progress_message
 from ${t.steps} s
 where s.bucket = $1::smallint and s.run_id = $2::uuid and s.item = 0
 order by s.key`,

@@ -17,7 +17,7 @@ export interface ReadRunRow extends EndedRunRow {
 export const readRun = defineStatement<ReadRunParams, ReadRunRow>({
   name: "read_run",
   text: (t) => `
-select r.id, r.state::text as state, r.kind::text as kind, r.name, r.failed, r.error, r.cancel_reason, r.finished_at, r.result_node, to_jsonb(r.result_path::text[]) as result_keys,
+select r.id, r.state::text as state, r.kind::text as kind, r.name, r.failed, r.error, r.cancel_reason, (extract(epoch from r.finished_at) * 1000)::float8 as finished_ms, r.result_node, to_jsonb(r.result_path::text[]) as result_keys,
   o.output is not null as has_output, o.output
 from ${t.runs} r
 left join lateral (

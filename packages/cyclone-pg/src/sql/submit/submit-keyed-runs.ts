@@ -15,7 +15,7 @@ with r as (${insertRunsText(t)}
   returning r.id
 ),
 ${insertNodesText(t, "(x.run_id in (select id from r)) is true")}
-select id
+select id::text as id
 from r`,
   params: submitParams,
   sample: sampleSubmit,

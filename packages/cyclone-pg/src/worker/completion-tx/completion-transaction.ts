@@ -4,9 +4,9 @@ import type { BorrowedConnections } from "../../db/borrowed-connections.ts";
 import { errorCode, isConnectionFailure, isPreparedStatementTrouble } from "../../db/database-errors.ts";
 import { execute } from "../../db/execute.ts";
 import { destroy } from "../../db/session.ts";
+import { within } from "../../db/within.ts";
 import type { Lease } from "../../engine/lease.ts";
 import { CompletionTxError } from "../../errors/completion-tx-error.ts";
-import { ConnectionError } from "../../errors/connection-error.ts";
 import { completeOwnRow } from "../../sql/complete/complete-own-row.ts";
 import type { Tables } from "../../sql/tables.ts";
 import { CompletionTxFacade } from "./facade.ts";
@@ -78,8 +78,11 @@ export class CompletionTransaction {
     const tx = new CompletionTransaction(client, options);
     try {
       // Several statements in one text: `pg` gives a list of results, which its types don't say.
-      const results = (await client.query(
-        `/* cyclone:begin_completion_tx */ begin isolation level ${options.isolation} read write; set local cyclone.completion_tx = '${tx.#token}'; select pg_backend_pid() as pid`,
+      const results = (await within(
+        options.timeoutMs,
+        client.query(
+          `/* cyclone:begin_completion_tx */ begin isolation level ${options.isolation} read write; set local cyclone.completion_tx = '${tx.#token}'; select pg_backend_pid() as pid`,
+        ),
       )) as unknown as { rows: { pid: number }[] }[];
       tx.#prepared = mayPrepare(options.preparedStatements, client, results.at(-1)?.rows[0]?.pid);
       return tx;
@@ -164,7 +167,9 @@ export class CompletionTransaction {
   }
 
   async #whyRefused(): Promise<CommitResult> {
-    const { rows } = await this.#client.query("select current_setting('cyclone.completion_tx', true) as token");
+    const { rows } = await this.#limited(
+      this.#client.query("/* cyclone:ask_token */ select current_setting('cyclone.completion_tx', true) as token"),
+    );
     await this.rollback();
     if (rows[0]?.token === this.#token) return "lost";
     throw new CompletionTxError(
@@ -185,19 +190,8 @@ export class CompletionTransaction {
     }
   }
 
-  async #limited<T>(work: Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new ConnectionError(`The database didn't answer within ${this.#options.timeoutMs} ms.`)),
-        this.#options.timeoutMs,
-      );
-    });
-    try {
-      return await Promise.race([work, limit]);
-    } finally {
-      clearTimeout(timer);
-    }
+  #limited<T>(work: Promise<T>, extraMs = 0): Promise<T> {
+    return within(this.#options.timeoutMs + extraMs, work);
   }
 
   #release(broken: boolean): void {

@@ -15,7 +15,8 @@ export interface LeaseKeeperOptions {
   readonly leaseMs: number;
   readonly maxBlockedMs: number;
   readonly log: Logger;
-  readonly onLost: (ids: readonly number[]) => void;
+  /** `blockedMs`: they were given up because the main loop didn't run for so long. */
+  readonly onLost: (ids: readonly number[], blockedMs: number | undefined) => void;
   /** The main loop didn't run for so long. */
   readonly onBlocked: (blockedMs: number) => void;
 }
@@ -32,6 +33,7 @@ export class LeaseKeeper {
   #beatTimer: NodeJS.Timeout | undefined;
   #exited: Promise<void> | undefined;
   #stopping = false;
+  #lastBlockedMs = 0;
   #onReady: () => void = () => undefined;
   readonly #held = new Map<number, NumberedLease>();
 
@@ -82,7 +84,11 @@ export class LeaseKeeper {
     Atomics.store(new BigInt64Array(this.#beat), 0, process.hrtime.bigint());
     this.#beatTimer = setTimeout(() => {
       const now = performance.now();
-      if (now - previous > BLOCKED_MS + BEAT_MS) this.#options.onBlocked(Math.round(now - previous - BEAT_MS));
+      const blockedMs = Math.round(now - previous - BEAT_MS);
+      if (blockedMs > BLOCKED_MS || blockedMs > this.#options.maxBlockedMs) {
+        this.#lastBlockedMs = blockedMs;
+        this.#options.onBlocked(blockedMs);
+      }
       this.#tick(now);
     }, BEAT_MS);
     this.#beatTimer.unref();
@@ -119,7 +125,7 @@ export class LeaseKeeper {
   #receive(message: FromRenewal): void {
     switch (message.kind) {
       case "lost":
-        return this.#options.onLost(message.ids);
+        return this.#options.onLost(message.ids, message.blocked ? this.#lastBlockedMs : undefined);
       case "failed":
         return this.#options.log.warn("Renewing leases failed; trying again.", {
           error: message.message,
@@ -162,7 +168,7 @@ export class LeaseKeeper {
       }),
       leaseMs,
       givenUp: () => false,
-      onLost: (ids) => this.#options.onLost(ids),
+      onLost: (ids) => this.#options.onLost(ids, undefined),
       onReady: () => this.#onReady(),
       onFailure: (failure) =>
         this.#options.log.warn("Renewing leases failed; trying again.", { error: String(failure) }),

@@ -30,6 +30,6 @@ export type ToRenewal =
 export type FromRenewal =
   | { readonly kind: "connected" }
   | { readonly kind: "failed"; readonly message: string; readonly code: string | undefined }
-  | { readonly kind: "lost"; readonly ids: readonly number[] }
+  | { readonly kind: "lost"; readonly ids: readonly number[]; readonly blocked: boolean }
   | { readonly kind: "ask-password" }
   | { readonly kind: "stopped" };

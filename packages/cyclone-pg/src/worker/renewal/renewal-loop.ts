@@ -10,7 +10,7 @@ export interface RenewalLoopOptions {
   readonly leaseMs: number;
   /** Whether the main loop has been stuck for so long that its leases are given up. */
   readonly givenUp: () => boolean;
-  readonly onLost: (ids: number[]) => void;
+  readonly onLost: (ids: number[], blocked: boolean) => void;
   /** Connected for the first time. */
   readonly onReady: () => void;
   readonly onFailure: (error: unknown) => void;
@@ -24,7 +24,7 @@ const TIMEOUT_MAX_MS = 15_000;
 
 /** How long a renewal may take before its connection counts as broken: so that there is time for another try. */
 export function renewalTimeoutMs(leaseMs: number): number {
-  return Math.min(TIMEOUT_MAX_MS, Math.max(TIMEOUT_MIN_MS, leaseMs / 3));
+  return Math.min(TIMEOUT_MAX_MS, Math.max(TIMEOUT_MIN_MS, leaseMs / 6));
 }
 
 /**
@@ -38,6 +38,8 @@ export class RenewalLoop {
   #timer: LongTimeout | undefined;
   #running: Promise<void> | undefined;
   #stopped = false;
+  /** The main loop was stuck for so long that its leases weren't renewed. */
+  #gaveUp = false;
 
   constructor(options: RenewalLoopOptions) {
     this.#options = options;
@@ -93,7 +95,12 @@ export class RenewalLoop {
     const { leaseMs } = this.#options;
     const began = performance.now();
     try {
-      if (!this.#options.givenUp()) await this.#renewAll();
+      if (this.#options.givenUp()) {
+        this.#gaveUp = true;
+      } else {
+        await this.#renewAll();
+        this.#gaveUp = false;
+      }
       this.#later(Math.max(0, leaseMs / 3 - (performance.now() - began)));
     } catch (error) {
       this.#options.onFailure(error);
@@ -118,7 +125,7 @@ export class RenewalLoop {
     // One that was completed meanwhile has been removed, or will be ignored by the main loop.
     const stillHeld = lost.filter((id) => this.#leases.has(id));
     this.remove(stillHeld);
-    if (stillHeld.length > 0) this.#options.onLost(stillHeld);
+    if (stillHeld.length > 0) this.#options.onLost(stillHeld, this.#gaveUp);
     await this.#report(batch.filter((lease) => this.#progress.has(lease.id)));
   }
 

@@ -30,7 +30,7 @@ const loop = new RenewalLoop({
   session,
   leaseMs: setup.leaseMs,
   givenUp: () => Number(process.hrtime.bigint() - Atomics.load(beat, 0)) / 1e6 > setup.maxBlockedMs,
-  onLost: (ids) => send({ kind: "lost", ids }),
+  onLost: (ids, blocked) => send({ kind: "lost", ids, blocked }),
   onReady: () => send({ kind: "connected" }),
   onFailure: (error) =>
     send({ kind: "failed", message: error instanceof Error ? error.message : String(error), code: errorCode(error) }),
