@@ -27,8 +27,11 @@ export const transitions = [
   { from: "running", to: "completed", by: "complete_own_row", attempt: "counted" },
   { from: "pending", to: "available", by: "complete_steps", attempt: "unchanged" },
   { from: "running", to: "scheduled", by: "release_steps", attempt: "charged" },
+  { from: "running", to: "scheduled", by: "release_steps", attempt: "unchanged" },
+  { from: "running", to: "available", by: "release_steps", attempt: "charged" },
   { from: "running", to: "available", by: "release_steps", attempt: "unchanged" },
   { from: "running", to: "discarded", by: "discard_steps", attempt: "charged" },
+  { from: "running", to: "discarded", by: "discard_steps", attempt: "unchanged" },
   { from: "pending", to: "cancelled", by: "discard_steps", attempt: "unchanged" },
   { from: "running", to: "available", by: "reclaim_steps", attempt: "unchanged" },
   { from: "scheduled", to: "available", by: "promote_steps", attempt: "unchanged" },
@@ -37,7 +40,7 @@ export const transitions = [
 /** Every move of a run: it ends by the transition that ended its last node. */
 export const runTransitions = [
   { from: null, to: "running", by: "submit_runs" },
-  { from: null, to: "completed", by: "submit_runs" },
+  { from: null, to: "running", by: "submit_keyed_runs" },
   { from: "running", to: "completed", by: "complete_steps" },
   { from: "running", to: "failed", by: "complete_steps" },
   { from: "running", to: "failed", by: "discard_steps" },

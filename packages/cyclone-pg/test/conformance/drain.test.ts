@@ -77,7 +77,7 @@ describe("drain()", () => {
     const held = defineStep("held-up", async () => gate.opened);
     const client = await testWorker(database, [held]);
     const job = await held.enqueue(client);
-    await expect(client.drain({ timeout: "100ms" })).rejects.toMatchObject({ name: "TimeoutError" });
+    await expect(client.drain({ timeout: "100ms" })).rejects.toMatchObject({ code: "CYCLONE_DRAIN_TIMEOUT" });
     gate.open();
     await job.result();
   });

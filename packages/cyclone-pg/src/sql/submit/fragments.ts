@@ -1,12 +1,10 @@
 import type { Tables } from "../tables.ts";
 import { depRecords, runRecords, type SubmitParams, stepRecords } from "./rows.ts";
 
-/** The insert of runs that both submits share; `$2` is {@link runRecords}. A run without nodes is completed at once. */
+/** The insert of runs that both submits share; `$2` is {@link runRecords}. */
 export const insertRunsText = (t: Tables): string => `
-  insert into ${t.runs} as r (bucket, id, kind, name, remaining, state, finished_at, result_key, result_node, result_path, input, tags, idempotency_key, priority, queue)
+  insert into ${t.runs} as r (bucket, id, kind, name, remaining, result_key, result_node, result_path, input, tags, idempotency_key, priority, queue)
   select $1::smallint, x.id, x.kind::${t.runKind}, x.name, x.remaining,
-    case when x.remaining = 0 then 'completed'::${t.runState} else 'running'::${t.runState} end,
-    case when x.remaining = 0 then statement_timestamp() end,
     x.result_key, x.result_node, x.result_path, x.input -> 0, x.tags, x.idempotency_key, x.priority, x.queue
   from jsonb_to_recordset($2::jsonb) as x(id uuid, kind text, name text, remaining int, result_key int, result_node text, result_path text, input jsonb,
     tags text[], idempotency_key text, priority smallint, queue text)`;

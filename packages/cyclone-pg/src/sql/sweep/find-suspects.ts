@@ -19,11 +19,12 @@ export const findSuspects = defineStatement<FindSuspectsParams, { run_id: string
 select distinct z.run_id
 from (
   select a.run_id
-  from unnest($3::text[], $4::text[]) l(queue, step)
+  from unnest($3::text[]) q(queue)
+  cross join unnest($4::text[]) p(step)
   cross join lateral (
     select s.run_id
     from ${t.steps} s
-    where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available' and not (s.run_id = any($6::uuid[]))
+    where s.bucket = $1::smallint and s.queue = q.queue and s.step = p.step and s.state = 'available' and not (s.run_id = any($6::uuid[]))
     order by s.priority desc, s.available_at
     limit $5::int
   ) a

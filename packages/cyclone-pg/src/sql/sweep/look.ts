@@ -2,6 +2,7 @@ import { defineStatement } from "../statement.ts";
 
 export interface LookParams {
   readonly bucket: number;
+  /** Each step is looked for in each queue: a submit may put any step into any queue. */
   readonly queues: readonly string[];
   readonly steps: readonly string[];
   readonly unactivatedAfterMs: number;
@@ -26,11 +27,12 @@ export const look = defineStatement<LookParams, LookRow>({
   text: (t) => `
 select
   exists (
-    select from unnest($2::text[], $3::text[]) l(queue, step)
+    select from unnest($2::text[]) q(queue)
+    cross join unnest($3::text[]) p(step)
     cross join lateral (
       select 1
       from ${t.steps} s
-      where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available'
+      where s.bucket = $1::smallint and s.queue = q.queue and s.step = p.step and s.state = 'available'
       order by s.priority desc, s.available_at
       limit 1
     ) a

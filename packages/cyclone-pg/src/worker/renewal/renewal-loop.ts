@@ -132,12 +132,14 @@ export class RenewalLoop {
   async #report(leases: readonly NumberedLease[]): Promise<void> {
     if (leases.length === 0) return;
     const values = leases.map((lease) => this.#progress.get(lease.id));
-    for (const lease of leases) this.#progress.delete(lease.id);
     await this.#options.session.run(reportProgress, {
       ...leaseArrays(leases),
       fractions: values.map((value) => value?.fraction ?? 0),
       messages: values.map((value) => value?.message ?? null),
     });
+    for (const [i, lease] of leases.entries()) {
+      if (this.#progress.get(lease.id) === values[i]) this.#progress.delete(lease.id);
+    }
   }
 }
 
