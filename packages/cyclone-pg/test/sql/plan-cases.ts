@@ -1,0 +1,81 @@
+import type { Client } from "pg";
+import type { Statement } from "../../src/sql/statement.ts";
+import { tablesOf } from "../../src/sql/tables.ts";
+import {
+  explainStatement,
+  type PlanFigures,
+  type PlanLimits,
+  type PlanMode,
+  planProblems,
+} from "../support/plan-gate.ts";
+import { claimCases } from "./plan-cases/claim-cases.ts";
+import { completeCases } from "./plan-cases/complete-cases.ts";
+import { failCases } from "./plan-cases/fail-cases.ts";
+import { readCases } from "./plan-cases/read-cases.ts";
+import { submitCases } from "./plan-cases/submit-cases.ts";
+import { sweepCases } from "./plan-cases/sweep-cases.ts";
+
+/** One statement with parameters that make it work on the rows of a volume, and what that may cost. */
+export interface PlanCase {
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+  /** Rows that the statement has to touch: its batch, and what follows from it. */
+  readonly items: number;
+  /** What it returns when it has done its work, so that no case measures a statement that finds nothing. */
+  readonly expected: (rows: readonly Record<string, unknown>[]) => unknown;
+  /** Per item, apart from {@link FIXED}. */
+  readonly buffers: number;
+  readonly rows: number;
+}
+
+/** What a statement may cost apart from its items: descents of indexes, dead entries, lanes. */
+const FIXED = { buffers: 250, rows: 800, ms: 60 } as const;
+/** A batch of 200 takes some 10 ms on a quiet machine; a plan that compares pairs takes seconds. */
+const MS_PER_ITEM = 0.6;
+/** Time is the smallest of so many tries: others use the machine too. */
+const TRIES = 3;
+
+const tables = tablesOf("public");
+
+export function planCase<Params, Row>(
+  definition: Omit<PlanCase, "text" | "values"> & {
+    readonly statement: Statement<Params, Row>;
+    readonly params: Params;
+  },
+): PlanCase {
+  const { statement, params, ...rest } = definition;
+  return { ...rest, text: statement.text(tables), values: statement.params(params) };
+}
+
+/** Every statement that a worker or a client sends, most of them in several sizes and shapes. */
+export function planCases(): readonly PlanCase[] {
+  return [...submitCases(), ...claimCases(), ...completeCases(), ...failCases(), ...sweepCases(), ...readCases()];
+}
+
+/** What a case may cost in tables of any size. */
+export function limitsOf({ items, buffers, rows }: PlanCase): PlanLimits {
+  return {
+    buffers: FIXED.buffers + buffers * items,
+    rowsRead: FIXED.rows + rows * items,
+    executionMs: FIXED.ms + MS_PER_ITEM * items,
+    sortedRows: FIXED.rows + 6 * items,
+  };
+}
+
+/** Runs a case, again if only its time is beyond the limits, and says where it costs more than it may. */
+export async function problemsOf(
+  client: Client,
+  mode: PlanMode,
+  planCase: PlanCase,
+  limits: PlanLimits,
+): Promise<string[]> {
+  let best: PlanFigures | undefined;
+  for (let i = 0; i < TRIES; i++) {
+    const figures = await explainStatement(client, mode, planCase, { warmUps: 0 });
+    if (best === undefined || figures.executionMs < best.executionMs) best = figures;
+    if (planProblems({ ...figures, executionMs: 0 }, limits).length > 0) return planProblems(figures, limits);
+    if (figures.executionMs <= (limits.executionMs ?? Number.POSITIVE_INFINITY)) return [];
+  }
+  return best === undefined ? [] : planProblems(best, limits);
+}

@@ -1,0 +1,82 @@
+import { findEndedRuns } from "../../../src/sql/read/find-ended-runs.ts";
+import { readEdges } from "../../../src/sql/read/read-edges.ts";
+import { readNode } from "../../../src/sql/read/read-node.ts";
+import { readNodes } from "../../../src/sql/read/read-nodes.ts";
+import { readRun } from "../../../src/sql/read/read-run.ts";
+import { findKeyedRuns } from "../../../src/sql/submit/find-keyed-runs.ts";
+import { type PlanCase, planCase } from "../plan-cases.ts";
+import { runIdOf } from "../volume.ts";
+import { countUp } from "./leases.ts";
+
+const lengthOf = (rows: readonly unknown[]): number => rows.length;
+const run = { bucket: 0, runId: runIdOf("heads", 1) };
+
+export const readCases = (): readonly PlanCase[] => [
+  planCase({
+    name: "find 200 ended among 1,000 runs",
+    statement: findEndedRuns,
+    params: {
+      bucket: 0,
+      ids: [
+        ...countUp(1, 200).map((n) => runIdOf("finished", n)),
+        ...countUp(1, 800).map((n) => runIdOf("running", n)),
+      ],
+      wantResult: countUp(1, 1_000).map(() => true),
+    },
+    items: 1_000,
+    expected: (rows) => rows.length * 5,
+    buffers: 10,
+    rows: 6,
+  }),
+  planCase({
+    name: "read a run",
+    statement: readRun,
+    params: { bucket: 0, id: runIdOf("finished", 1), wantResult: true },
+    items: 1,
+    expected: lengthOf,
+    buffers: 15,
+    rows: 5,
+  }),
+  planCase({
+    name: "read the 102 nodes of a fan",
+    statement: readNodes,
+    params: run,
+    items: 102,
+    expected: lengthOf,
+    buffers: 5,
+    rows: 5,
+  }),
+  planCase({
+    name: "read the 200 edges of a fan",
+    statement: readEdges,
+    params: run,
+    items: 200,
+    expected: lengthOf,
+    buffers: 5,
+    rows: 5,
+  }),
+  planCase({
+    name: "read a node by its name",
+    statement: readNode,
+    params: { ...run, node: "n50" },
+    items: 1,
+    expected: lengthOf,
+    buffers: 10,
+    rows: 10,
+  }),
+  planCase({
+    name: "find 200 keyed runs",
+    statement: findKeyedRuns,
+    params: {
+      bucket: 0,
+      kind: "step",
+      name: "noop",
+      keys: countUp(1, 200).map((n) => `key-${n}`),
+      inputs: countUp(1, 200).map(() => "1"),
+    },
+    items: 200,
+    expected: lengthOf,
+    buffers: 15,
+    rows: 8,
+  }),
+];
