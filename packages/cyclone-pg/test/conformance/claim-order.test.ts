@@ -3,6 +3,7 @@ import { type Builder, defineStep, defineWorkflow, type Registrable, type Step }
 import { stepRows } from "../support/engine-rows.ts";
 import { eventually } from "../support/eventually.ts";
 import { latch } from "../support/latch.ts";
+import { openStage } from "../support/stage.ts";
 import { testClient, testWorker } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
@@ -236,5 +237,71 @@ describe("a claim", () => {
     const job = await flaky.enqueue(client);
     await job.result();
     expect(await stepRows(database, job.id)).toEqual([expect.objectContaining({ lease_epoch: 4, attempts: 4 })]);
+  });
+
+  it("never waits for a row that somebody has locked: it takes the next", async () => {
+    const { calls, steps } = recorders("locked");
+    const [step] = steps as [Step<void, void>];
+    const producer = testClient(database);
+    const run = await defineWorkflow("locked", (b) => {
+      step.do(b, undefined, { name: "first", priority: 9 });
+      step.do(b, undefined, { name: "second" });
+    }).submit(producer);
+    await using stage = await openStage(database.url, ["holder"]);
+    const { holder } = stage.sessions;
+    await holder.query("begin");
+    await holder.query("select 1 from cyclone_steps where run_id = $1 and node = 'first' for update", [run.id]);
+    await testWorker(database, steps, { concurrency: 1 });
+    await eventually(() => expect(calls).toEqual(["second"]));
+    await holder.query("commit");
+    await run.wait();
+    expect(calls).toEqual(["second", "first"]);
+  });
+
+  it("of several workers for the same rows is won by one: each step is called once, by one of them", async () => {
+    const callsBy = new Map<string, number[]>();
+    const worker = async (name: string) => {
+      const work = defineStep("contended", async (_ctx, n: number) => {
+        callsBy.set(name, [...(callsBy.get(name) ?? []), n]);
+      });
+      return testWorker(database, [work], { concurrency: 25 });
+    };
+    const contract = defineStep<number, void>("contended");
+    const producer = testClient(database);
+    const workers = await Promise.all(["a", "b", "c"].map(worker));
+    const jobs = await contract.enqueueMany(
+      producer,
+      Array.from({ length: 400 }, (_, n) => n),
+    );
+    await Promise.all(jobs.map((job) => job.wait()));
+    const calls = [...callsBy.values()].flat().sort((x, y) => x - y);
+    expect(calls).toEqual(jobs.map((_, n) => n));
+    const { rows } = await database.query(
+      "select distinct lease_epoch, attempts, reclaims from cyclone_steps where step = 'contended'",
+    );
+    expect(rows).toEqual([{ lease_epoch: 1, attempts: 1, reclaims: 0 }]);
+    await Promise.all(workers.map((one) => one.stop()));
+  });
+
+  it("of a row that changed its state after it was looked at changes nothing: only available rows are taken", async () => {
+    const { calls, steps } = recorders("guarded");
+    const [step] = steps as [Step<void, void>];
+    const producer = testClient(database);
+    const job = await step.enqueue(producer);
+    await using stage = await openStage(database.url, ["rival"]);
+    const { rival } = stage.sessions;
+    // The rival takes it first, in a transaction that the worker's claim can't see yet.
+    await rival.query("begin");
+    await rival.query(
+      `update cyclone_steps set state = 'running', lease_epoch = 1, lease_owner = gen_random_uuid(), started_at = now(),
+         lease_expiry = now() + interval '1 hour' where run_id = $1`,
+      [job.id],
+    );
+    const client = await testWorker(database, steps);
+    await (await step.enqueue(client, undefined, { tags: ["another"] })).wait();
+    await rival.query("commit");
+    await (await step.enqueue(client, undefined, { tags: ["a third"] })).wait();
+    expect(calls).toEqual(["guarded", "guarded"]);
+    expect(await stepRows(database, job.id)).toEqual([expect.objectContaining({ state: "running", lease_epoch: 1 })]);
   });
 });

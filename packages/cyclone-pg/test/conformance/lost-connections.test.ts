@@ -100,7 +100,7 @@ describe("a database that is away for longer than the leases", () => {
       return n;
     });
     await using proxy = await startCrashProxy({ target: database.url });
-    const options = { handlers: [held], leaseTtl: "1500ms", concurrency: 5 } as const;
+    const options = { handlers: [held], leaseTtl: "2s", concurrency: 5 } as const;
     const workers = [1, 2].map(() => testClient({ url: proxy.url }, options));
     await Promise.all(workers.map((worker) => worker.start()));
     const reclaimed = workers.map((worker) => eventsOf(worker, "step.reclaimed"));
@@ -122,7 +122,7 @@ describe("a database that is away for longer than the leases", () => {
         "select count(*)::int as held from cyclone_steps where step = 'held' and lease_expiry > statement_timestamp() and lease_epoch = 1",
       );
       expect(rows).toEqual([{ held: 6 }]);
-    });
+    }, 40_000);
     gate.open();
     expect(await Promise.all(jobs.map((job) => job.result()))).toEqual([0, 1, 2, 3, 4, 5]);
     expect(calls).toBe(6);
@@ -130,7 +130,7 @@ describe("a database that is away for longer than the leases", () => {
     await Promise.all(workers.map((worker) => worker.stop()));
   });
 
-  it("loses no outcome of handlers that end meanwhile", { timeout: 60_000 }, async () => {
+  it("loses no outcome of handlers that end meanwhile", { timeout: 90_000 }, async () => {
     const gate = latch();
     let calls = 0;
     const held = defineStep("ends-meanwhile", { backoff: 1 }, async (ctx, n: number) => {

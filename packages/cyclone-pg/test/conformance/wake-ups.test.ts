@@ -89,6 +89,23 @@ describe("without any wake-up", () => {
   });
 });
 
+describe("the poll alone", () => {
+  it("finds work of each step and each queue that the worker has, whichever comes first among its handlers", async () => {
+    const steps = Array.from({ length: 4 }, (_, i) =>
+      defineStep(`polled-${i}`, { queue: `polled-${i % 2}` }, async () => i),
+    );
+    const client = await testWorker(database, steps, { listen: false, pollInterval: "60ms" });
+    await client.drain();
+    const producer = testClient(database, { listen: false, pollInterval: "60ms" });
+    // One after the other, so that no claim for one finds another by the way; each in its step's own queue and in the other one.
+    for (const [i, step] of [...steps.entries()].reverse()) {
+      for (const queue of [`polled-${i % 2}`, `polled-${(i + 1) % 2}`]) {
+        expect(await (await step.enqueue(producer, undefined, { queue })).result()).toBe(i);
+      }
+    }
+  });
+});
+
 describe("many starts and completions", () => {
   it("send few notifications: those that come together are one", async () => {
     const gate = latch();
