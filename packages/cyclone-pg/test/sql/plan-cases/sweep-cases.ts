@@ -38,7 +38,7 @@ export const sweepCases = (): readonly PlanCase[] => [
     statement: look,
     params: {
       bucket: 0,
-      queues: Array.from({ length: 50 }, () => "default"),
+      queues: ["default"],
       steps: Array.from({ length: 50 }, (_, i) => `not-here-${i}`),
       unactivatedAfterMs: 2_000,
     },
