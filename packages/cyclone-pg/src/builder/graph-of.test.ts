@@ -307,7 +307,8 @@ describe("what a submit says for all nodes is checked", () => {
 });
 
 describe("a large graph builds fast, and without recursion", () => {
-  const SECOND = 1_000_000;
+  // Some eight times what it takes here when nothing else runs; what grows with the square would take minutes.
+  const CPU_US_MAX = 2_000_000;
   /** In microseconds of CPU time, since the machine may be busy with other things. */
   const timed = (build: (b: Builder) => unknown): [Graph, number] => {
     const start = process.cpuUsage();
@@ -323,7 +324,7 @@ describe("a large graph builds fast, and without recursion", () => {
     });
     expect(built.nodes).toHaveLength(10_000);
     expect(built.nodes[9999]).toMatchObject({ name: "anything-10000", upstreams: [{ key: 9998, data: true }] });
-    expect(cpu).toBeLessThan(SECOND);
+    expect(cpu).toBeLessThan(CPU_US_MAX);
   });
 
   test("a layer of 10,000 nodes between one and one", () => {
@@ -334,6 +335,6 @@ describe("a large graph builds fast, and without recursion", () => {
     });
     expect(built.nodes[10_001]?.upstreams).toHaveLength(10_000);
     expect(built.nodes[10_001]?.references).toHaveLength(10_000);
-    expect(cpu).toBeLessThan(SECOND);
+    expect(cpu).toBeLessThan(CPU_US_MAX);
   });
 });

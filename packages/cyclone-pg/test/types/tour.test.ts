@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { messagesByClaim } from "./support/messages.ts";
 import { COMPILERS, readProgram, TypeProject } from "./support/type-project.ts";
 
-const SLOW_MS = 120_000;
+const SLOW_MS = 300_000;
 
 let project: TypeProject;
 beforeAll(async () => {

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { largeProgram } from "./support/large-program.ts";
 import { COMPILERS, TypeProject } from "./support/type-project.ts";
 
-const SLOW_MS = 120_000;
+const SLOW_MS = 300_000;
 const INSTANTIATIONS_MAX = 350_000;
-/** Loose, since the machine may be busy and it is the clock's time; the instantiations are what repeats exactly. */
-const SECONDS_MAX = 90;
+/** Of CPU time. Loose, since machines differ; the instantiations are what repeats exactly. */
+const SECONDS_MAX = 30;
 
 let project: TypeProject;
 beforeAll(async () => {
@@ -20,10 +20,10 @@ test.each(COMPILERS)(
   { timeout: SLOW_MS },
   async (compiler) => {
     const outcome = await project.measure(compiler, "large.ts", largeProgram());
-    console.log(`${compiler}: ${outcome.instantiations} instantiations, ${outcome.seconds} s`);
+    console.log(`${compiler}: ${outcome.instantiations} instantiations, ${outcome.cpuSeconds} s of CPU`);
     expect(outcome.passed, outcome.output).toBe(true);
     expect(outcome.instantiations).toBeGreaterThan(10_000); // else nothing was measured
     expect(outcome.instantiations).toBeLessThan(INSTANTIATIONS_MAX);
-    expect(outcome.seconds).toBeLessThan(SECONDS_MAX);
+    expect(outcome.cpuSeconds).toBeLessThan(SECONDS_MAX);
   },
 );

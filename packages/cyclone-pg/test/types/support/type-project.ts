@@ -12,10 +12,18 @@ export interface CheckOutcome {
   readonly output: string;
 }
 
+export interface CheckFigures {
+  readonly instantiations: number;
+  /** CPU time of the compiler's Node.js process; TypeScript 7 does its work in another one, so there it is next to nothing. */
+  readonly cpuSeconds: number;
+}
+
 const ROOT = resolve(import.meta.dirname, "../../../../..");
 const PACKAGE = join(ROOT, "packages/cyclone-pg");
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
-const CHECK_MS_MAX = 120_000;
+const CHECK_MS_MAX = 300_000;
+/** Prints the CPU time at the end; the clock's would say how busy the machine was. */
+const PRINT_CPU = `data:text/javascript,process.on("exit",()=>console.log("CPU: "+process.cpuUsage().user/1e6))`;
 
 /** A program that uses the package as its users do: by its emitted declarations, under the strictest options. */
 export class TypeProject {
@@ -51,33 +59,40 @@ export class TypeProject {
     text: string,
     options?: Readonly<Record<string, unknown>>,
   ): Promise<CheckOutcome> {
-    const config = join(this.folder, `${file}.${compiler}.json`);
-    await writeFile(join(this.folder, file), text);
-    await writeFile(config, JSON.stringify({ compilerOptions: { ...STRICTEST, ...options }, files: [file] }));
+    const config = await this.#write(compiler, file, text, options);
     return this.#run(compiler, ["-p", config, "--pretty", "false", "--noErrorTruncation"]);
   }
 
-  /** As {@link check}, with the compiler's own count and clock. */
-  async measure(
-    compiler: Compiler,
-    file: string,
-    text: string,
-  ): Promise<CheckOutcome & { instantiations: number; seconds: number }> {
-    const outcome = await this.check(compiler, file, text, { skipLibCheck: true, extendedDiagnostics: true });
+  /** Checks a program and says what that took. */
+  async measure(compiler: Compiler, file: string, text: string): Promise<CheckOutcome & CheckFigures> {
+    const config = await this.#write(compiler, file, text, { skipLibCheck: true });
+    const outcome = await this.#run(compiler, ["-p", config, "--extendedDiagnostics"], ["--import", PRINT_CPU]);
     const figure = (name: string): number =>
       Number(new RegExp(`^${name}:\\s+([\\d.]+)`, "m").exec(outcome.output)?.[1]);
-    return { ...outcome, instantiations: figure("Instantiations"), seconds: figure("Total time") };
+    return { ...outcome, instantiations: figure("Instantiations"), cpuSeconds: figure("CPU") };
   }
 
   async remove(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  async #run(compiler: Compiler, args: readonly string[]): Promise<CheckOutcome> {
+  async #write(
+    compiler: Compiler,
+    file: string,
+    text: string,
+    options?: Readonly<Record<string, unknown>>,
+  ): Promise<string> {
+    const config = join(this.folder, `${file}.${compiler}.json`);
+    await writeFile(join(this.folder, file), text);
+    await writeFile(config, JSON.stringify({ compilerOptions: { ...STRICTEST, ...options }, files: [file] }));
+    return config;
+  }
+
+  async #run(compiler: Compiler, args: readonly string[], nodeArgs: readonly string[] = []): Promise<CheckOutcome> {
     const tsc = join(ROOT, "node_modules", compiler, "bin/tsc");
     return new Promise((settle, fail) => {
       const limits = { maxBuffer: OUTPUT_BYTES_MAX, timeout: CHECK_MS_MAX, cwd: this.folder };
-      execFile(process.execPath, [tsc, ...args], limits, (error, stdout, stderr) => {
+      execFile(process.execPath, [...nodeArgs, tsc, ...args], limits, (error, stdout, stderr) => {
         if (error !== null && typeof error.code !== "number") fail(error);
         else settle({ passed: error === null, output: stdout + stderr });
       });
