@@ -42,7 +42,7 @@ const chargedOf = async (step: string): Promise<unknown[]> => {
   return rows;
 };
 
-async function expectAllPaid(step: string, jobs: readonly Run<undefined>[], worker: Client): Promise<void> {
+async function expectAllPaid(step: string, jobs: readonly Run<void>[], worker: Client): Promise<void> {
   await Promise.all(jobs.map((job) => job.result()));
   await worker.stop();
   expect(await chargedOf(step)).toEqual([{ attempts: 1 }]);
