@@ -49,7 +49,7 @@ export class CompletionTxFacade {
     return this.#tail;
   }
 
-  /** `query` in all its forms: text or configuration, promise or callback, cursors and streams. */
+  /** `query` in all its forms: text or configuration, with or without a callback, cursors and streams. */
   #query(args: unknown[]): unknown {
     const [first] = args;
     if (isSubmittable(first)) {
