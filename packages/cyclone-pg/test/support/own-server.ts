@@ -1,13 +1,14 @@
-import { spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Client } from "pg";
 import { afterAll, beforeAll, inject } from "vitest";
 import { migrate } from "../../src/migrations/migrate.ts";
+import { freePort } from "./free-port.ts";
+import { type Account, spawnGuarded } from "./guarded-process.ts";
 
 /** How a server goes away. `kill`: kill -9 of the whole server, as by a power cut of its machine. */
 export type Outage = "fast" | "immediate" | "kill";
@@ -26,13 +27,9 @@ export interface OwnServer {
 /** Where the server's programs are, and who runs them: as the server does that the run is about. */
 interface Programs {
   readonly bin: string;
-  readonly account: { readonly uid?: number; readonly gid?: number };
+  readonly account: Account;
 }
 
-// The shell ends with the server; and it ends the server when this process is gone, however that ended, since its standard
-// input is closed then.
-const GUARD =
-  'folder=$1; shift; exec 3<&0; "$@" >>"$folder/log" 2>&1 & server=$!; (cat <&3 >/dev/null; kill -QUIT $server 2>/dev/null) & wait $server';
 const UP_WITHIN_MS = 30_000;
 
 /** Creates the server before the first test, and removes it after the last. */
@@ -64,7 +61,7 @@ class Server implements OwnServer {
   readonly #port: number;
   readonly #programs: Programs;
   readonly #settings: Readonly<Record<string, string>>;
-  #guard: ReturnType<typeof spawn> | undefined;
+  #guard: ChildProcess | undefined;
 
   private constructor(folder: string, port: number, programs: Programs, settings: Readonly<Record<string, string>>) {
     this.url = `postgres://postgres@127.0.0.1:${port}/postgres`;
@@ -95,12 +92,8 @@ class Server implements OwnServer {
     };
     const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const { bin, account } = this.#programs;
-    const command = [this.#folder, join(bin, "postgres"), "-D", join(this.#folder, "data"), ...flags];
-    this.#guard = spawn("sh", ["-c", GUARD, "sh", ...command], {
-      ...account,
-      cwd: "/",
-      stdio: ["pipe", "ignore", "ignore"],
-    });
+    const command = [join(bin, "postgres"), "-D", join(this.#folder, "data"), ...flags];
+    this.#guard = spawnGuarded(command, { log: join(this.#folder, "log"), account, signal: "QUIT" });
     const deadline = performance.now() + UP_WITHIN_MS;
     while (!(await this.#answers())) {
       if (performance.now() > deadline || this.#guard.exitCode !== null)
@@ -179,16 +172,6 @@ async function findPrograms(adminUrl: string): Promise<Programs> {
   } finally {
     await admin.end();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 function tryToKill(pid: number, signal: NodeJS.Signals): void {
