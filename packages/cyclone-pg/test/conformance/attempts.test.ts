@@ -105,7 +105,7 @@ describe("a handler that throws", () => {
       calls += 1;
       throw new Error("no");
     });
-    const there = defineStep<void, void>("limited", { maxAttempts: 2 });
+    const there = defineStep("limited", { maxAttempts: 2 });
     const client = await testWorker(database, [here]);
     await (await there.enqueue(client)).wait();
     expect(calls).toBe(2);
@@ -157,8 +157,8 @@ describe("the backoff", () => {
     );
     expect(delays).toHaveLength(useless.length);
     for (const [i, delay] of delays.entries()) {
-      expect(delay, String(useless[i])).toBeGreaterThanOrEqual(500);
-      expect(delay, String(useless[i])).toBeLessThanOrEqual(1_000);
+      expect(delay, `backoff ${i}`).toBeGreaterThanOrEqual(500);
+      expect(delay, `backoff ${i}`).toBeLessThanOrEqual(1_000);
     }
     const [huge] = await delaysAfterFailure("huge", [{ backoff: { base: Number.MAX_VALUE, max: Number.MAX_VALUE } }]);
     expect(huge).toBeLessThanOrEqual(365 * 86_400_000);

@@ -266,7 +266,7 @@ describe("a claim", () => {
       });
       return testWorker(database, [work], { concurrency: 25 });
     };
-    const contract = defineStep<number, void>("contended");
+    const contract = defineStep<number>("contended");
     const producer = testClient(database);
     const workers = await Promise.all(["a", "b", "c"].map(worker));
     const jobs = await contract.enqueueMany(

@@ -242,7 +242,7 @@ describe("what follows from a completionTx", () => {
     const chain = defineWorkflow("chain", (b, n: number) => pay.do(b, pay.do(b, pay.do(b, n))));
     const run = await chain.submit(client, 1);
     expect(await run.result()).toBe(4);
-    expect((await ledgerOf(run.id)).sort()).toEqual([1, 2, 3]);
+    expect((await ledgerOf(run.id)).sort((a, b) => a - b)).toEqual([1, 2, 3]);
   });
 
   it("leaves exactly one effect per node, whatever goes wrong on the way", async () => {

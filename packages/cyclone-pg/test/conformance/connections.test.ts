@@ -13,9 +13,9 @@ const database = useTestDatabase();
 /** Counts the engine's sessions again and again while `work` runs; returns the most that there were at once. */
 async function mostSessions(work: () => Promise<unknown>, name = "cyclone%"): Promise<number> {
   let most = 0;
-  let done = false;
+  const done = new AbortController();
   const watch = (async () => {
-    while (!done) {
+    while (!done.signal.aborted) {
       const { rows } = await database.query<{ count: number }>(
         `select count(*)::int as count from pg_stat_activity
          where datname = current_database() and application_name like $1 and application_name <> 'cyclone-test'`,
@@ -26,7 +26,7 @@ async function mostSessions(work: () => Promise<unknown>, name = "cyclone%"): Pr
     }
   })();
   await work();
-  done = true;
+  done.abort();
   await watch;
   return most;
 }

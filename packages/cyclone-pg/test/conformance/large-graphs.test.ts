@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Discard, defineStep, defineWorkflow } from "../../src/index.ts";
+import { Discard, defineStep, defineWorkflow, type Node } from "../../src/index.ts";
 import { testWorker } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
@@ -26,7 +26,7 @@ describe("a run of 10,000 nodes", () => {
   }, async () => {
     const client = await testWorker(database, [bad, follow]);
     const chain = defineWorkflow("chain", (b, length: number) => {
-      let last = bad.do(b);
+      let last: Node = bad.do(b);
       for (let i = 1; i < length; i++) last = follow.do(b, undefined, { after: [last] });
     });
     const run = await chain.submit(client, 10_000);

@@ -112,7 +112,7 @@ describe("a worker process", () => {
   it("whose handler kills it on every call is discarded after maxReclaims, and other work goes on", {
     timeout: 60_000,
   }, async () => {
-    const contract = defineStep<void, void>("fixture-deadly", { maxReclaims: 1 });
+    const contract = defineStep("fixture-deadly", { maxReclaims: 1 });
     const client = testClient(database);
     const job = await contract.enqueue(client);
     const options = '{"leaseTtl":"2s","concurrency":1}';
@@ -133,7 +133,7 @@ describe("a worker process", () => {
   it("in which a rejection is left unhandled ends, as Node.js wants it; its steps are taken up again without a charge", {
     timeout: 60_000,
   }, async () => {
-    const contract = defineStep<void, void>("fixture-careless");
+    const contract = defineStep("fixture-careless");
     const client = testClient(database);
     const neighbour = await step.enqueue(client, -600_000);
     const first = spawnFixture(worker.path, [database.url, '{"leaseTtl":"2s"}']);

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { Discard, defineAction, defineStep, defineWorkflow, type Run } from "../../src/index.ts";
 import { eventually } from "../support/eventually.ts";
@@ -140,7 +141,6 @@ describe("an abort of a wait", () => {
   it("leaves no listener on the signal, however the wait ended", async () => {
     const client = await testWorker(database, handlers);
     const controller = new AbortController();
-    const { getEventListeners } = await import("node:events");
     const run = await plus.submit(client, 1);
     await Promise.all([run.result(controller), run.wait(controller), run.wait({ signal: controller.signal })]);
     expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
@@ -164,7 +164,7 @@ describe("a run that doesn't exist", () => {
         () => run.node("x").output(),
       ];
       for (const read of reads)
-        await expect(read(), `${id} ${read}`).rejects.toMatchObject({ code: "CYCLONE_RUN_NOT_FOUND" });
+        await expect(read(), `${id} ${String(read)}`).rejects.toMatchObject({ code: "CYCLONE_RUN_NOT_FOUND" });
     }
   });
 });

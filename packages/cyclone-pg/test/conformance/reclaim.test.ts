@@ -187,9 +187,17 @@ describe("a lease", () => {
       expect(row.lease_owner).toBe(rows[0]?.lease_owner);
       expect(row.lease_epoch).toBe(1);
     }
-    const other = await testWorker(database, [held]);
-    const third = await held.enqueue(other);
-    await eventually(async () => expect((await stepRow(database, third.id)).state).toBe("running"));
+    // Thirty seconds where nothing else is said, and another client's id.
+    const plain = defineStep("held-by-default", async () => gate.opened);
+    const other = await testWorker(database, [plain]);
+    const third = await plain.enqueue(other);
+    const row = await eventually(async () => {
+      const found = await stepRow(database, third.id);
+      expect(found.state).toBe("running");
+      return found;
+    });
+    expect(Number(row.lease_expiry) - Number(row.started_at)).toBe(30_000);
+    expect(row.lease_owner).not.toBe(rows[0]?.lease_owner);
     gate.open();
     await Promise.all([...jobs, third].map((job) => job.result()));
   });
@@ -283,24 +291,30 @@ describe("a worker whose lease was lost", () => {
     await saviour.stop();
   });
 
-  it("can't fail, snooze or discard it either", async () => {
+  it("can't complete, fail, snooze or discard it while another one has it", async () => {
     const { Snooze, Discard } = await import("../../src/index.ts");
-    const ends = { fail: () => new Error("late"), snooze: () => new Snooze("1h"), discard: () => new Discard("late") };
+    const ends = {
+      complete: () => undefined,
+      fail: () => new Error("late"),
+      snooze: () => new Snooze("1h"),
+      discard: () => new Discard("late"),
+    };
     const gate = latch();
     let started = 0;
     const work = defineStep("late-end", { backoff: "1h" }, async (_ctx, how: keyof typeof ends) => {
       started += 1;
       await gate.opened;
-      throw ends[how]();
+      const thrown = ends[how]();
+      if (thrown !== undefined) throw thrown;
     });
     const zombie = await testWorker(database, [work]);
     const lost = eventsOf(zombie, "lease.lost");
-    const jobs = await work.enqueueMany(testClient(database), ["fail", "snooze", "discard"]);
-    await eventually(() => expect(started).toBe(3));
+    const jobs = await work.enqueueMany(testClient(database), ["complete", "fail", "snooze", "discard"]);
+    await eventually(() => expect(started).toBe(4));
     await database.query("update cyclone_steps set lease_epoch = lease_epoch + 1 where step = 'late-end'");
     const before = await Promise.all(jobs.map((job) => stepRow(database, job.id)));
     gate.open();
-    await eventually(() => expect(lost).toHaveLength(3));
+    await eventually(() => expect(lost).toHaveLength(4));
     expect(await Promise.all(jobs.map((job) => stepRow(database, job.id)))).toEqual(before);
     expect((await Promise.all(jobs.map((job) => attemptRows(database, job.id)))).flat()).toEqual([]);
   });

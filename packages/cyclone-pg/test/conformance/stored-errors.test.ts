@@ -11,7 +11,7 @@ const thrown: Readonly<Record<string, () => unknown>> = {
   circular: () => {
     const error = Object.assign(new Error("request failed"), {
       code: "ECONNRESET",
-      request: {} as Record<string, unknown>,
+      request: {},
     });
     error.request = { socket: Buffer.alloc(1_000_000), res: { req: error.request }, error };
     return error;

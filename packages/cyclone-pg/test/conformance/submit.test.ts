@@ -52,7 +52,7 @@ describe("a submit", () => {
         finished_at: null,
       }),
     ]);
-    expect(runs.rows[0]["created_at"]).toBeInstanceOf(Date);
+    expect(runs.rows[0]?.["created_at"]).toBeInstanceOf(Date);
 
     expect(await stepRows(database, run.id)).toEqual([
       expect.objectContaining({ key: 0, node: "fetch", step: "fetch", kind: "step", state: "available", pending: 0 }),

@@ -108,7 +108,7 @@ describe("the timeout", () => {
     const client = await testWorker(database, [step]);
     const run = await defineWorkflow("own", (b) => void step.do(b, undefined, { timeout: "60ms" })).submit(client);
     expect(await run.wait()).toMatchObject({ state: "failed", error: { message: expect.stringContaining("60 ms") } });
-    const contract = defineStep<void, void>("in-code", { timeout: "1h" });
+    const contract = defineStep("in-code", { timeout: "1h" });
     const code = defineStep("in-code", { timeout: "60ms", maxAttempts: 1 }, async (ctx) => aborted(ctx.signal));
     const worker = await testWorker(database, [code]);
     const job = await contract.enqueue(testClient(database));

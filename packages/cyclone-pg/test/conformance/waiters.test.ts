@@ -92,9 +92,9 @@ describe("those who wait for runs", () => {
   it("are told while listening connections are killed at random", async () => {
     const client = testClient(database, { pollInterval: "300ms" });
     await testWorker(database, [echo]);
-    let killing = true;
+    const killing = new AbortController();
     const killer = (async () => {
-      while (killing) {
+      while (!killing.signal.aborted) {
         await database.query(
           "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'cyclone listen'",
         );
@@ -103,7 +103,7 @@ describe("those who wait for runs", () => {
     })();
     const jobs = await Promise.all(Array.from({ length: 30 }, (_, n) => echo.enqueue(client, n)));
     expect(await Promise.all(jobs.map((job) => job.result()))).toEqual(jobs.map((_, n) => n));
-    killing = false;
+    killing.abort();
     await killer;
   });
 
