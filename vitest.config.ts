@@ -1,7 +1,8 @@
 import { defineConfig } from "vitest/config";
 
 const limits = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 30_000 };
-const left = ["**/node_modules/**", "**/dist/**"];
+/** Also those of volume, which have a configuration and a command of their own. */
+const left = ["**/node_modules/**", "**/dist/**", "packages/*/test/volume/**"];
 
 /** Tests that need no server of the run's: they are pure, or start what they need themselves. */
 const serverless = [
@@ -17,6 +18,8 @@ const serverless = [
 export default defineConfig({
   test: {
     pool: "forks",
+    // Most tests wait for Postgres, for leases or for processes: three files at a time keep two cores busy.
+    maxWorkers: 3,
     projects: [
       { test: { name: "unit", pool: "forks", include: serverless, exclude: left, ...limits } },
       {
