@@ -108,7 +108,7 @@ describe("a role with few connections or little patience", () => {
   }
 
   it("at its connection limit (53300) works on with the connections that it has, waits for others, and never exits", async () => {
-    const limited = await role("crowded", "connection limit 4");
+    const limited = await role("crowded", "connection limit 5");
     const pay = defineStep("pay-crowded", async (ctx) => {
       await (await ctx.completionTx()).query("select 1");
       return "paid";
@@ -117,7 +117,7 @@ describe("a role with few connections or little patience", () => {
     await worker.start();
     const first = await add.enqueue(worker, 1);
     expect(await first.result()).toBe(2);
-    // The limit is full: renewing, claiming, recording and this client's reads have one each.
+    // Renewing, claiming, recording and this client's reads leave too few for five transactions at a time.
     const jobs = await pay.enqueueMany(worker, Array.from({ length: 5 }));
     await eventually(async () => {
       const rows = await server.query(
