@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-const limits = { testTimeout: 60_000, hookTimeout: 60_000, teardownTimeout: 30_000 };
+const limits = { testTimeout: 90_000, hookTimeout: 120_000, teardownTimeout: 30_000 };
 /** Also those of volume, which have a configuration and a command of their own. */
 const left = ["**/node_modules/**", "**/dist/**", "packages/*/test/volume/**"];
 

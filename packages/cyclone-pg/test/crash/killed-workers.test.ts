@@ -32,7 +32,7 @@ async function finished(): Promise<number> {
 }
 
 it("kill -9 of ten workers amid 300 jobs with a completionTx: each ledger row is written exactly once, and no attempt is charged", {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const query = (text: string) => database.query(text);
   await installAudit(query);
