@@ -14,21 +14,54 @@ const serverless = [
   "scripts/**/*.test.ts",
 ];
 
-/** Two projects: `unit` has no global set-up, `database` starts one Postgres for the whole run. */
+/** Tests that kill, stop, cut and measure: what they wait for has limits, so they run after the others, one file at a time. */
+const alone = [
+  "packages/cyclone-pg/test/crash/**/*.test.ts",
+  "packages/cyclone-pg/test/robustness/**/*.test.ts",
+  "packages/cyclone-pg/test/sql/**/*.test.ts",
+  "examples/*/test/**/*.test.ts",
+];
+
+const globalSetup = "packages/cyclone-pg/test/support/global-setup.ts";
+
+/** `unit` has no global set-up; `database` and then `faults` share one Postgres for each of them. */
 export default defineConfig({
   test: {
     pool: "forks",
-    // Most tests wait for Postgres, for leases or for processes: three files at a time keep two cores busy.
-    maxWorkers: 3,
     projects: [
-      { test: { name: "unit", pool: "forks", include: serverless, exclude: left, ...limits } },
+      {
+        test: {
+          name: "unit",
+          pool: "forks",
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+          include: serverless,
+          exclude: left,
+          ...limits,
+        },
+      },
       {
         test: {
           name: "database",
           pool: "forks",
-          globalSetup: "packages/cyclone-pg/test/support/global-setup.ts",
-          include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts", "bench/**/*.test.ts"],
-          exclude: [...left, ...serverless],
+          // Most tests wait for Postgres, for leases or for processes: three files at a time keep two cores busy.
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
+          globalSetup,
+          include: ["packages/*/test/**/*.test.ts", "bench/**/*.test.ts"],
+          exclude: [...left, ...serverless, ...alone],
+          ...limits,
+        },
+      },
+      {
+        test: {
+          name: "faults",
+          pool: "forks",
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+          globalSetup,
+          include: alone,
+          exclude: left,
           ...limits,
         },
       },
