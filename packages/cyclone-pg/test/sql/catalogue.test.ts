@@ -19,8 +19,18 @@ afterAll(async () => {
   await client.end();
 });
 
-/** What may stand in quotes besides the labels of the schema's types: units, empty values, names of settings and of columns. */
-const WORDS = ["1 millisecond", "{}", "[]", "cyclone.completion_tx", "node", "bucket_count", "due", "expired"];
+/** What may stand in quotes besides the labels of the schema's types: units, empty values, names of settings, columns and configurations. */
+const WORDS = [
+  "1 millisecond",
+  "{}",
+  "[]",
+  "cyclone.completion_tx",
+  "node",
+  "bucket_count",
+  "due",
+  "expired",
+  "simple",
+];
 
 describe.each(catalog.map((statement) => [statement.name, statement] as const))("%s", (name, statement) => {
   const text = statement.text(tables);

@@ -30,8 +30,12 @@ afterAll(async () => {
   await client.end();
 });
 
-/** A custom plan is made as that of an unnamed statement is, so that two moments are enough for it. */
+/**
+ * A custom plan is made as that of an unnamed statement is, so that two moments are enough for it. A generic one that was made when
+ * the tables were next to empty reads all of them later: the reason why nothing is prepared under a name.
+ */
 function modesAt(moment: Moment): readonly PlanMode[] {
+  if (moment === "hollow") return ["one-shot"];
   return moment === "fresh" || moment === "restored" ? ["one-shot", "custom", "generic"] : ["one-shot", "generic"];
 }
 

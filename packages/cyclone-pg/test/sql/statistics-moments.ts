@@ -5,6 +5,7 @@ import { loadVolume, NO_VOLUME, type VolumeSizes } from "./volume.ts";
 export const MOMENTS = {
   installed: "never since the migration",
   empty: "by VACUUM ANALYZE of the empty tables",
+  hollow: "when the tables had pages, but next to no rows",
   running: "when everything was running",
   finished: "when everything had finished",
   elsewhere: "when this bucket was empty, and others were full",
@@ -48,6 +49,18 @@ export class StatisticsMoments {
     await moments.#each("vacuum analyze");
     await moments.#keep("empty");
     await moments.#park("seen");
+    await moments.#load({ ...NO_VOLUME, finished: ROWS });
+    // Ten rows at the table's end keep its pages: what retention leaves of a busy day.
+    for (const [table, id] of [
+      ["cyclone_runs", "id"],
+      ["cyclone_steps", "run_id"],
+    ] as const) {
+      await client.query(
+        `delete from ${table} where ${id} not in (select ${id} from ${table} order by ctid desc limit 10)`,
+      );
+    }
+    await moments.#each("vacuum");
+    await moments.#see("hollow");
     await moments.#load({ ...NO_VOLUME, available: ROWS });
     await client.query(
       `update cyclone_steps set state = 'running', lease_owner = gen_random_uuid(), lease_expiry = now(), finished_at = null`,

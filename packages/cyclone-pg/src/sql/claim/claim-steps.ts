@@ -1,3 +1,4 @@
+import { costlyFalse } from "../costly-false.ts";
 import { type Isolation, isolated, NOTHING_ISOLATED } from "../isolation.ts";
 import { defineStatement } from "../statement.ts";
 
@@ -49,7 +50,8 @@ export interface ClaimedRow {
  * `peek` looks at the best rows of each lane without locking, `take` says how many of the queue's best are in each lane, and
  * only so many are locked. Rows that others hold are skipped within the lane, so contention costs order, never work.
  * A queue full of steps that this worker doesn't know isn't touched. The update looks rows up by their whole key, and its state
- * guard is hidden in a CASE: seen by the planner it would make it walk the partial index of all available rows.
+ * guard is hidden in a CASE: seen by the planner it would make it walk the partial index of all available rows. What no row should
+ * reach is {@link costlyFalse}.
  */
 export const claimSteps = defineStatement<ClaimStepsParams, ClaimedRow>({
   name: "claim_steps",
@@ -101,7 +103,7 @@ claimed as (
     lease_expiry = statement_timestamp() + $8::float8 * interval '1 millisecond', started_at = statement_timestamp()
   from picked p
   where s.bucket = $1::smallint and s.run_id = p.run_id and s.key = p.key and s.item = p.item
-    and case when s.state = 'available' then true else false end
+    and case when s.state = 'available' then true else ${costlyFalse("p.key")} end
   returning s.run_id, s.key, s.item, s.node, s.step, s.queue, s.lease_epoch, s.attempts, s.max_attempts, s.reclaims, s.max_reclaims, s.snoozes,
     s.timeout_ms, s.priority, s.available_at, s.input, s.refs, s.ref_paths
 ),

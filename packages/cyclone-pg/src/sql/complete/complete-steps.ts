@@ -1,3 +1,4 @@
+import { costlyFalse } from "../costly-false.ts";
 import { defineStatement } from "../statement.ts";
 
 export interface CompleteStepsParams {
@@ -27,6 +28,7 @@ export interface CompleteStepsRow {
  * down, and ends at zero. Sorted by (run, key, item) by the caller: own rows, then downstream rows by key, then the runs' rows,
  * which are held for the last instant only. A member whose lease epoch isn't the row's is left out.
  *
+ * `ended_list` hands the runs on as arrays, so that the planner takes them for several: a single one would be compared with every run.
  * Fan-in is a decrement under the row's lock, re-read when another transaction held it; a count of unfinished upstreams
  * would let two of them each see the other unfinished, and the node would be stranded.
  */
@@ -49,7 +51,7 @@ done as (
     and case
       when s.state = 'running' then not x.committed and s.lease_epoch = x.epoch
       when s.state = 'completed' then x.committed and s.unactivated is true
-      else false
+      else ${costlyFalse("x.key")}
     end
   returning s.run_id, s.downs, x.ord
 ),
@@ -77,7 +79,7 @@ activated as (
     available_at = case when s.pending = l.n then at.now end
   from locked l cross join (select statement_timestamp() as now) at
   where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = l.item
-    and case when s.state = 'pending' then true else false end
+    and case when s.state = 'pending' then true else ${costlyFalse("l.key")} end
   returning s.state
 ),
 ended_nodes as (
@@ -86,9 +88,13 @@ ended_nodes as (
   group by run_id
   order by run_id
 ),
+ended_list as (
+  select l.run_id, l.n
+  from unnest((select array_agg(run_id) from ended_nodes), (select array_agg(n) from ended_nodes)) l(run_id, n)
+),
 locked_runs as materialized (
   select e.run_id, e.n, statement_timestamp() as at
-  from ended_nodes e
+  from ended_list e
   cross join lateral (
     select 1
     from ${t.runs} r
@@ -106,7 +112,7 @@ counted as (
     end,
     finished_at = case when r.remaining = l.n and r.state = 'running' then l.at else r.finished_at end
   from locked_runs l
-  where r.bucket = $1::smallint and r.id = l.run_id
+  where r.bucket = $1::smallint and r.id = l.run_id and case when r.remaining >= l.n then true else ${costlyFalse("l.n")} end
   returning r.id, r.name, r.state
 )
 select (select array_agg(ord) from done) as done,

@@ -1,3 +1,4 @@
+import { costlyFalse } from "../costly-false.ts";
 import { defineStatement } from "../statement.ts";
 
 export interface DiscardStepsParams {
@@ -39,7 +40,7 @@ done as (
   set state = 'discarded', attempts = s.attempts + x.charge, error = x.error, finished_at = x.at, lease_owner = null, lease_expiry = null
   from x
   where s.bucket = $1::smallint and s.run_id = x.run_id and s.key = x.key and s.item = x.item
-    and case when s.state = 'running' then s.lease_epoch = x.epoch and (x.outcome <> 'reclaimed' or s.lease_expiry < x.at) else false end
+    and case when s.state = 'running' then s.lease_epoch = x.epoch and (x.outcome <> 'reclaimed' or s.lease_expiry < x.at) else ${costlyFalse("x.key")} end
   returning s.run_id, s.key, s.item, s.node, s.lease_epoch, s.attempts + 1 - x.charge as attempt, s.started_at, x.outcome, x.error, x.ord
 ),
 called as (
@@ -81,7 +82,7 @@ cancelled as (
   set state = 'cancelled', finished_at = at.now
   from locked l cross join (select statement_timestamp() as now) at
   where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = l.item
-    and case when s.state = 'pending' then true else false end
+    and case when s.state = 'pending' then true else ${costlyFalse("l.key")} end
   returning s.run_id
 ),
 ended_nodes as (
@@ -94,9 +95,16 @@ ended_nodes as (
   group by z.run_id
   order by z.run_id
 ),
+ended_list as (
+  select l.run_id, l.n, l.failed, l.error
+  from unnest(
+    (select array_agg(run_id) from ended_nodes), (select array_agg(n) from ended_nodes),
+    (select array_agg(failed) from ended_nodes), (select array_agg(error) from ended_nodes)
+  ) l(run_id, n, failed, error)
+),
 locked_runs as materialized (
   select e.run_id, e.n, e.failed, e.error, statement_timestamp() as at
-  from ended_nodes e
+  from ended_list e
   cross join lateral (
     select 1
     from ${t.runs} r
@@ -110,7 +118,7 @@ counted as (
     state = case when r.remaining = l.n and r.state = 'running' then 'failed'::${t.runState} else r.state end,
     finished_at = case when r.remaining = l.n and r.state = 'running' then l.at else r.finished_at end
   from locked_runs l
-  where r.bucket = $1::smallint and r.id = l.run_id
+  where r.bucket = $1::smallint and r.id = l.run_id and case when r.remaining >= l.n then true else ${costlyFalse("l.n")} end
   returning r.id, r.name, r.state
 )
 select (select array_agg(ord) from done) as done, (select count(*) from cancelled)::int as cancelled,

@@ -1,3 +1,4 @@
+import { costlyFalse } from "../costly-false.ts";
 import { defineStatement } from "../statement.ts";
 
 /** Why a call ended without completing or discarding its step. */
@@ -40,7 +41,7 @@ done as (
     error = coalesce(x.error, s.error), lease_owner = null, lease_expiry = null
   from x
   where s.bucket = $1::smallint and s.run_id = x.run_id and s.key = x.key and s.item = x.item
-    and case when s.state = 'running' then s.lease_epoch = x.epoch else false end
+    and case when s.state = 'running' then s.lease_epoch = x.epoch else ${costlyFalse("x.key")} end
   returning s.run_id, s.key, s.item, s.lease_epoch, s.attempts + 1 - x.charge as attempt, s.started_at, x.outcome, x.error, x.ord
 ),
 called as (

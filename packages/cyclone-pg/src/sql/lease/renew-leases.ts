@@ -1,3 +1,4 @@
+import { costlyFalse } from "../costly-false.ts";
 import { defineStatement } from "../statement.ts";
 
 export interface RenewLeasesParams {
@@ -43,7 +44,7 @@ renewed as (
   set lease_expiry = statement_timestamp() + $6::float8 * interval '1 millisecond'
   from locked l
   where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = l.item
-    and case when s.state = 'running' then s.lease_epoch = l.epoch else false end
+    and case when s.state = 'running' then s.lease_epoch = l.epoch else ${costlyFalse("l.key")} end
 )
 select array_agg(h.ord) as lost
 from held h

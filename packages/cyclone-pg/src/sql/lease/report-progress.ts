@@ -1,3 +1,4 @@
+import { costlyFalse } from "../costly-false.ts";
 import { defineStatement } from "../statement.ts";
 
 export interface ReportProgressParams {
@@ -34,7 +35,7 @@ reported as (
   set progress = l.fraction, progress_message = l.message
   from locked l
   where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = l.item
-    and case when s.state = 'running' then s.lease_epoch = l.epoch else false end
+    and case when s.state = 'running' then s.lease_epoch = l.epoch else ${costlyFalse("l.key")} end
   returning 1
 )
 select count(*)::int as reported
