@@ -38,6 +38,8 @@ export class ClaimLoop {
   #stopped = false;
   #claiming = false;
   #turn = 0;
+  /** Which queue and step come first; moves only when a claim has found something, so that each has its turn. */
+  #laneTurn = 0;
   #failures = 0;
   #running: Promise<void> | undefined;
 
@@ -97,7 +99,7 @@ export class ClaimLoop {
     const options = this.#options;
     const limit = Math.min(options.freeSlots(), CLAIM_MAX);
     if (limit <= 0) return false; // a slot that becomes free wakes the loop
-    const lanes = lanesOf(options.queues, options.steps, limit, options.freeSlotsOf, this.#turn);
+    const lanes = lanesOf(options.queues, options.steps, limit, options.freeSlotsOf, this.#laneTurn);
     if (lanes.queues.length === 0) return false;
     this.#claiming = true;
     try {
@@ -105,7 +107,10 @@ export class ClaimLoop {
       const rows = await options.quarantine.run(bucket, "available", limit, (isolation) =>
         options.session.run(claimSteps, { bucket, ...lanes, limit, owner, leaseMs, inputBytesMax, isolation }),
       );
-      if (rows.length > 0) options.onClaimed(rows.map((row) => claimedStep(bucket, row)));
+      if (rows.length > 0) {
+        this.#laneTurn += 1;
+        options.onClaimed(rows.map((row) => claimedStep(bucket, row)));
+      }
       // With several queues each had only its share, so that there may be more.
       return rows.length >= limit || (options.queues.length > 1 && rows.length > 0);
     } finally {
