@@ -1,8 +1,13 @@
 import { defineConfig } from "vitest/config";
 
 const limits = { testTimeout: 90_000, hookTimeout: 120_000, teardownTimeout: 30_000 };
-/** Also those of volume, which have a configuration and a command of their own. */
-const left = ["**/node_modules/**", "**/dist/**", "packages/*/test/volume/**"];
+/** Also those of volume and the crash enumeration, which take long and have commands of their own. */
+const left = [
+  "**/node_modules/**",
+  "**/dist/**",
+  "packages/*/test/volume/**",
+  ...(process.env["CYCLONE_TEST_ENUMERATION"] === "1" ? [] : ["packages/cyclone-pg/test/crash/enumeration-*.test.ts"]),
+];
 
 /** Tests that need no server of the run's: they are pure, or start what they need themselves. */
 const serverless = [

@@ -98,22 +98,27 @@ export class FixtureProcess {
  * Runs a compiled or plain JavaScript file (an absolute path or a file URL) in a Node.js process of its own. Called
  * within a test, the process is killed when the test ends, so that none is left behind.
  */
-export function spawnFixture(
+export function spawnFixture(...start: Parameters<typeof startFixture>): FixtureProcess {
+  const fixture = startFixture(...start);
+  onTestFinished(() => fixture.kill("SIGKILL"));
+  return fixture;
+}
+
+/** The same for concurrent tests, or for several ones: whoever starts it kills it. */
+export function startFixture(
   file: string | URL,
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
   options: { readonly cwd?: string; readonly uid?: number; readonly gid?: number } = {},
 ): FixtureProcess {
   const path = typeof file === "string" ? file : fileURLToPath(file);
-  const fixture = new FixtureProcess(
+  return new FixtureProcess(
     spawn(process.execPath, ["--enable-source-maps", path, ...args], {
       ...options,
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...withoutRunner(process.env), ...env },
     }),
   );
-  onTestFinished(() => fixture.kill("SIGKILL"));
-  return fixture;
 }
 
 /** The test runner marks its own processes by the environment; a fixture is an ordinary program. */
