@@ -6,7 +6,9 @@ const left = [
   "**/node_modules/**",
   "**/dist/**",
   "packages/*/test/volume/**",
-  ...(process.env["CYCLONE_TEST_ENUMERATION"] === "1" ? [] : ["packages/cyclone-pg/test/crash/enumeration-!(plan).test.ts"]),
+  ...(process.env["CYCLONE_TEST_ENUMERATION"] === "1"
+    ? []
+    : ["packages/cyclone-pg/test/crash/enumeration-!(plan).test.ts"]),
 ];
 
 /** Tests that need no server of the run's: they are pure, or start what they need themselves. */
