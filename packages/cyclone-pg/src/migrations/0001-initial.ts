@@ -5,8 +5,8 @@ import { seedStatistics } from "./seed-statistics.ts";
  * Purpose: the whole schema. Locks: only what it creates. Older workers: there are none.
  *
  * - `bucket` leads every key and engine index, so that the tables can be distributed by it.
- * - A node's `key` is its index in the builder, which is topological: ascending (run, key, item) is the lock order. The item
- *   tasks of a forEach have the key of their node and items -1, -2 …, so that they sort before it; all others have item 0.
+ * - A node's `key` is its index in the builder, which is topological: ascending (run, key, item) is the lock order. The
+ *   item tasks of a forEach have the key of their node and items -1, -2 …, so that they sort before it; all others have item 0.
  * - `downs` (keys of downstream nodes), `refs` and `ref_paths` (what of which upstream the input refers to) repeat
  *   cyclone_deps for the hot path, which reads one row and no second table.
  */
