@@ -12,6 +12,8 @@ export interface SessionOptions {
   readonly tables: Tables;
   /** Limit of one statement, on our side: a half-open connection never answers. */
   readonly timeoutMs: number;
+  /** A silence that could hide a break of the network: after a longer one {@link Session.connectedAt} begins anew. @default none */
+  readonly silenceMaxMs?: number;
   /** Told of each failure to connect or lost connection. */
   readonly onFailure?: (error: unknown) => void;
 }
@@ -28,6 +30,7 @@ export class Session {
   #tail: Promise<unknown> = Promise.resolve();
   #closed = false;
   #connectedAt: number | undefined;
+  #answeredAt = 0;
   /** Set where the server's default isn't READ COMMITTED: then each statement gets a transaction that says so. */
   #explicit = false;
 
@@ -35,14 +38,12 @@ export class Session {
     this.#options = options;
   }
 
-  /** Since when, by the monotonic clock, the connection has been up without a break; `undefined` while it is down. */
+  /**
+   * Since when, by the monotonic clock, the connection has been up without a break that could have gone unseen; `undefined` while
+   * it is down. A network that was away, or a process that was stopped (SIGSTOP, a sleeping laptop), shows as a long silence.
+   */
   get connectedAt(): number | undefined {
     return this.#connectedAt;
-  }
-
-  /** The connection was in doubt for a while (the process was stopped, say): the count of time begins anew. */
-  restartConnectedClock(): void {
-    if (this.#connectedAt !== undefined) this.#connectedAt = performance.now();
   }
 
   /**
@@ -96,7 +97,9 @@ export class Session {
   async #withClient<T>(limitMs: number, use: (client: pg.Client) => Promise<T>): Promise<T> {
     if (this.#closed) throw new ConnectionError("The connection has been closed.");
     try {
-      return await within(limitMs, this.#connected().then(use));
+      const result = await within(limitMs, this.#connected().then(use));
+      this.#answered();
+      return result;
     } catch (error) {
       if (isConnectionFailure(error)) {
         this.#drop();
@@ -119,8 +122,20 @@ export class Session {
     );
     this.#explicit = rows[0]?.isolation !== "read committed";
     if (this.#client !== client) throw new ConnectionError("The connection was lost while it was made.");
-    this.#connectedAt = performance.now();
+    this.#answeredAt = performance.now();
+    this.#connectedAt = this.#answeredAt;
     return client;
+  }
+
+  #answered(): void {
+    const now = performance.now();
+    if (
+      this.#connectedAt !== undefined &&
+      now - this.#answeredAt > (this.#options.silenceMaxMs ?? Number.POSITIVE_INFINITY)
+    ) {
+      this.#connectedAt = now;
+    }
+    this.#answeredAt = now;
   }
 
   #drop(): void {

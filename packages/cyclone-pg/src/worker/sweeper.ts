@@ -8,6 +8,7 @@ import { promoteSteps } from "../sql/sweep/promote-steps.ts";
 import { type ReclaimedRow, reclaimSteps } from "../sql/sweep/reclaim-steps.ts";
 import { type LongTimeout, setLongTimeout } from "./long-timeout.ts";
 import type { Quarantine } from "./quarantine.ts";
+import { reclaimGuardMs, silenceMaxMs } from "./renewal/timing.ts";
 
 export interface SweeperOptions {
   readonly session: Session;
@@ -47,12 +48,13 @@ export class Sweeper {
   #nextAt = Number.POSITIVE_INFINITY;
   /** The earliest time that a step of ours asked for while a sweep was under way. */
   #wantedAt = Number.POSITIVE_INFINITY;
-  #lastLookAt: number | undefined;
+  readonly #guardMs: number;
   #sweeping: Promise<void> | undefined;
   #stopped = false;
 
   constructor(options: SweeperOptions) {
     this.#options = options;
+    this.#guardMs = reclaimGuardMs(options.leaseMs);
   }
 
   start(): void {
@@ -80,7 +82,6 @@ export class Sweeper {
         nextMs = Math.min(nextMs, await this.#sweepBucket(bucket));
       }
     } catch (error) {
-      this.#lastLookAt = undefined;
       this.#options.onTrouble(error);
     }
     this.#sweeping = undefined;
@@ -103,12 +104,11 @@ export class Sweeper {
     const { session, queues, steps } = this.#options;
     const [seen] = await session.run(look, { bucket, queues, steps, unactivatedAfterMs: UNACTIVATED_AFTER_MS });
     if (seen === undefined) return Number.POSITIVE_INFINITY;
-    this.#watchForBreaks();
     if (seen.due) await this.#promote(bucket);
-    if (seen.expired && this.#mayReclaim()) await this.#reclaim(bucket);
+    const watchMs = seen.expired ? await this.#reclaimOrWatch(bucket) : Number.POSITIVE_INFINITY;
     if (seen.unactivated) await this.#activate(bucket);
     if (seen.available) this.#options.onAvailable();
-    return nextLookMs(seen);
+    return Math.min(nextLookMs(seen), watchMs);
   }
 
   async #promote(bucket: number): Promise<void> {
@@ -124,7 +124,7 @@ export class Sweeper {
   }
 
   async #reclaim(bucket: number): Promise<void> {
-    const guardMs = this.#guardMs();
+    const guardMs = this.#guardMs;
     const { session, quarantine } = this.#options;
     for (let i = 0; i < BATCHES_MAX; i++) {
       const rows = await quarantine.run(bucket, "expired", RECLAIM_MAX, (isolation) =>
@@ -159,24 +159,16 @@ export class Sweeper {
     }
   }
 
-  // After an outage longer than the lease every live handler's lease has expired. So nothing is reclaimed before this worker has been
-  // connected, and the server up, for a third of a lease without a break: by then each live owner has renewed.
-  #mayReclaim(): boolean {
-    const { connectedAt } = this.#options.session;
-    return connectedAt !== undefined && performance.now() - connectedAt >= this.#guardMs();
-  }
-
-  #guardMs(): number {
-    return this.#options.leaseMs / 3;
-  }
-
-  /** A process that was stopped for a while (SIGSTOP, a sleeping laptop) counts as one that has just connected. */
-  #watchForBreaks(): void {
-    const now = performance.now();
-    const longest = 2 * this.#options.pollMs * (1 + JITTER) + this.#guardMs();
-    if (this.#lastLookAt !== undefined && now - this.#lastLookAt > longest)
-      this.#options.session.restartConnectedClock();
-    this.#lastLookAt = now;
+  /**
+   * Reclaims, if this worker has been connected for long enough.
+   * @returns in how many milliseconds to look again: the time until it may is no silence, or it would begin anew each time
+   */
+  async #reclaimOrWatch(bucket: number): Promise<number> {
+    const { session, leaseMs } = this.#options;
+    const connectedMs = session.connectedAt === undefined ? 0 : performance.now() - session.connectedAt;
+    if (connectedMs < this.#guardMs) return Math.min(Math.ceil(this.#guardMs - connectedMs), silenceMaxMs(leaseMs) / 2);
+    await this.#reclaim(bucket);
+    return Number.POSITIVE_INFINITY;
   }
 }
 

@@ -21,6 +21,7 @@ import { longDelay } from "./long-timeout.ts";
 import { Quarantine } from "./quarantine.ts";
 import { Recorder } from "./recorder.ts";
 import { LeaseKeeper } from "./renewal/lease-keeper.ts";
+import { silenceMaxMs } from "./renewal/timing.ts";
 import { Slots } from "./slots.ts";
 import { Sweeper } from "./sweeper.ts";
 import type { WorkerReports } from "./worker-reports.ts";
@@ -93,6 +94,7 @@ export class Worker {
         newClient: () => newClient(options.source.config, `cyclone ${name}`),
         tables: options.tables,
         timeoutMs,
+        silenceMaxMs: silenceMaxMs(options.leaseMs),
       });
     this.#claimSession = session("claim");
     this.#recordSession = session("record");

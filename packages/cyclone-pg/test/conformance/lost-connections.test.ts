@@ -173,6 +173,33 @@ describe("a worker that has just connected", () => {
   });
 });
 
+describe("a worker that was silent for more than half a lease, so that an outage could have gone unseen", () => {
+  it("waits again before it reclaims", async () => {
+    const work = defineStep("waits-after-silence", async () => {});
+    const job = await work.enqueue(testClient(database), undefined, { delay: "1h" });
+    const client = await testWorker(database, [work], { leaseTtl: "3s", pollInterval: "2s", listen: false });
+    const lastLook = async (): Promise<number> => {
+      const { rows } = await database.query(
+        "select query_start from pg_stat_activity where datname = current_database() and application_name = 'cyclone claim' and query like '%cyclone:look%'",
+      );
+      return Number(rows[0]?.["query_start"] ?? 0);
+    };
+    await eventually(async () => expect(await lastLook()).toBeGreaterThan(0));
+    const first = await lastLook();
+    await eventually(async () => expect(await lastLook()).toBeGreaterThan(first));
+    await database.query(
+      `update cyclone_steps set state = 'running', lease_epoch = 1, lease_owner = gen_random_uuid(), started_at = statement_timestamp(),
+         lease_expiry = statement_timestamp() - interval '1 hour' where run_id = $1`,
+      [job.id],
+    );
+    const planted = performance.now();
+    await new Promise<void>((resolve) => client.on("step.reclaimed", () => resolve()));
+    // The next look comes after two seconds or a little more, and the time to wait is 1.6.
+    expect(performance.now() - planted).toBeGreaterThan(3_000);
+    await job.result();
+  });
+});
+
 describe("connections that break at any moment", () => {
   it("end no process and lose no run", { timeout: 60_000 }, async () => {
     const effect = defineStep(

@@ -5,8 +5,9 @@ import { Session } from "../../db/session.ts";
 import type { Logger } from "../../model/logger.ts";
 import { tablesOf } from "../../sql/tables.ts";
 import type { FromRenewal, NumberedLease, RenewalSetup, ToRenewal } from "./messages.ts";
-import { RenewalLoop, renewalTimeoutMs } from "./renewal-loop.ts";
+import { RenewalLoop } from "./renewal-loop.ts";
 import { RENEWAL_THREAD_SOURCE } from "./renewal-thread-source.generated.ts";
+import { renewalTimeoutMs } from "./timing.ts";
 
 export interface LeaseKeeperOptions {
   readonly config: PoolConfig;

@@ -4,6 +4,7 @@ import { renewLeases } from "../../sql/lease/renew-leases.ts";
 import { reportProgress } from "../../sql/lease/report-progress.ts";
 import { type LongTimeout, setLongTimeout } from "../long-timeout.ts";
 import type { NumberedLease } from "./messages.ts";
+import { renewalEveryMs, renewalRetryMs } from "./timing.ts";
 
 export interface RenewalLoopOptions {
   readonly session: Session;
@@ -18,14 +19,6 @@ export interface RenewalLoopOptions {
 
 const BATCH_MAX = 1_000;
 const RECONNECT_MS = 250;
-
-const TIMEOUT_MIN_MS = 1_000;
-const TIMEOUT_MAX_MS = 15_000;
-
-/** How long a renewal may take before its connection counts as broken: so that there is time for another try. */
-export function renewalTimeoutMs(leaseMs: number): number {
-  return Math.min(TIMEOUT_MAX_MS, Math.max(TIMEOUT_MIN_MS, leaseMs / 6));
-}
 
 /**
  * Renews all leases of a worker every third of their length, one statement per bucket, on a connection of its own. It runs in the
@@ -84,7 +77,7 @@ export class RenewalLoop {
     try {
       await this.#options.session.connect();
       this.#options.onReady();
-      this.#later(this.#options.leaseMs / 3);
+      this.#later(renewalEveryMs(this.#options.leaseMs));
     } catch (error) {
       this.#options.onFailure(error);
       this.#later(RECONNECT_MS, () => this.#connect());
@@ -101,10 +94,10 @@ export class RenewalLoop {
         await this.#renewAll();
         this.#gaveUp = false;
       }
-      this.#later(Math.max(0, leaseMs / 3 - (performance.now() - began)));
+      this.#later(Math.max(0, renewalEveryMs(leaseMs) - (performance.now() - began)));
     } catch (error) {
       this.#options.onFailure(error);
-      this.#later(Math.min(1_000, leaseMs / 10));
+      this.#later(renewalRetryMs(leaseMs));
     }
   }
 

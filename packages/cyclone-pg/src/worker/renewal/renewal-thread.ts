@@ -4,7 +4,8 @@ import { errorCode } from "../../db/database-errors.ts";
 import { Session } from "../../db/session.ts";
 import { tablesOf } from "../../sql/tables.ts";
 import type { FromRenewal, RenewalSetup, ToRenewal } from "./messages.ts";
-import { RenewalLoop, renewalTimeoutMs } from "./renewal-loop.ts";
+import { RenewalLoop } from "./renewal-loop.ts";
+import { renewalTimeoutMs } from "./timing.ts";
 
 // The entry of the renewal thread. The build bundles it, with the driver, into one string, so that it also runs from an
 // application that was itself bundled into a single file.
