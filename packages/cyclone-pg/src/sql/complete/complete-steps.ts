@@ -28,7 +28,8 @@ export interface CompleteStepsRow {
  * down, and ends at zero. Sorted by (run, key, item) by the caller: own rows, then downstream rows by key, then the runs' rows,
  * which are held for the last instant only. A member whose lease epoch isn't the row's is left out.
  *
- * `ended_list` hands the runs on as arrays, so that the planner takes them for several: a single one would be compared with every run.
+ * `locked_list` and `ended_list` hand rows on as arrays, which the planner takes for ten whatever they hold: a single one would be
+ * compared with every run, a hundred would be joined with the whole bucket.
  * Fan-in is a decrement under the row's lock, re-read when another transaction held it; a count of unfinished upstreams
  * would let two of them each see the other unfinished, and the node would be stranded.
  */
@@ -72,12 +73,19 @@ locked as materialized (
     for no key update
   ) z
 ),
+locked_list as (
+  select l.run_id, l.key, l.item, l.n, statement_timestamp() as at
+  from unnest(
+    (select array_agg(run_id) from locked), (select array_agg(key) from locked),
+    (select array_agg(item) from locked), (select array_agg(n) from locked)
+  ) l(run_id, key, item, n)
+),
 activated as (
   update ${t.steps} s
   set pending = s.pending - l.n,
     state = case when s.pending = l.n then 'available'::${t.stepState} else s.state end,
-    available_at = case when s.pending = l.n then at.now end
-  from locked l cross join (select statement_timestamp() as now) at
+    available_at = case when s.pending = l.n then l.at end
+  from locked_list l
   where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = l.item
     and case when s.state = 'pending' then true else ${costlyFalse("l.key")} end
   returning s.state

@@ -77,10 +77,15 @@ locked as materialized (
     for no key update
   ) z
 ),
+locked_list as (
+  select l.run_id, l.key, l.item, statement_timestamp() as at
+  from unnest((select array_agg(run_id) from locked), (select array_agg(key) from locked), (select array_agg(item) from locked))
+    l(run_id, key, item)
+),
 cancelled as (
   update ${t.steps} s
-  set state = 'cancelled', finished_at = at.now
-  from locked l cross join (select statement_timestamp() as now) at
+  set state = 'cancelled', finished_at = l.at
+  from locked_list l
   where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = l.item
     and case when s.state = 'pending' then true else ${costlyFalse("l.key")} end
   returning s.run_id
