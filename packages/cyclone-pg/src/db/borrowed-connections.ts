@@ -1,6 +1,7 @@
 import type { PoolClient, PoolConfig } from "pg";
 import pg from "pg";
 import { ConnectionError } from "../errors/connection-error.ts";
+import { isConnectionFailure } from "./database-errors.ts";
 
 export interface BorrowedConnectionsOptions {
   readonly config: PoolConfig;
@@ -42,11 +43,16 @@ export class BorrowedConnections {
     try {
       return await this.#pool.connect();
     } catch (error) {
-      if (!(error instanceof Error) || !error.message.startsWith("timeout exceeded")) throw error;
-      throw new ConnectionError(
-        `No connection for ${this.#options.purpose} was free within ${this.#options.acquireTimeoutMs} ms (there are ${this.#options.max}): raise \`maxConnections\`, or hold them for a shorter time.`,
-        { cause: error },
-      );
+      if (error instanceof Error && error.message.startsWith("timeout exceeded")) {
+        throw new ConnectionError(
+          `No connection for ${this.#options.purpose} was free within ${this.#options.acquireTimeoutMs} ms (there are ${this.#options.max}): raise \`maxConnections\`, or hold them for a shorter time.`,
+          { cause: error },
+        );
+      }
+      if (!(error instanceof Error) || !isConnectionFailure(error)) throw error;
+      throw new ConnectionError(`No connection for ${this.#options.purpose} could be made: ${error.message}`, {
+        cause: error,
+      });
     }
   }
 

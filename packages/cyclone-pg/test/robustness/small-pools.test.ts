@@ -2,6 +2,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BorrowedConnections } from "../../src/db/borrowed-connections.ts";
 import { defineStep } from "../../src/index.ts";
+import { freePort } from "../support/free-port.ts";
 import { eventsOf, testClient } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
@@ -65,17 +66,32 @@ describe("R18: a connection that isn't to be had", () => {
       config: { connectionString: database.url },
       applicationName: "cyclone-test",
       max: 1,
-      acquireTimeoutMs: 200,
+      acquireTimeoutMs: 1_500,
       purpose: "completionTx",
     });
     const held = await connections.acquire();
     await expect(connections.acquire()).rejects.toMatchObject({
       code: "CYCLONE_CONNECTION",
-      message: expect.stringMatching(/completionTx.*200 ms.*maxConnections/),
+      message: expect.stringMatching(/completionTx.*1500 ms.*maxConnections/),
     });
     held.release();
     const again = await connections.acquire();
     again.release();
+    await connections.close();
+  });
+
+  it("because nothing listens there is the same error, and says what happened", async () => {
+    const connections = new BorrowedConnections({
+      config: { host: "127.0.0.1", port: await freePort() },
+      applicationName: "cyclone-test",
+      max: 1,
+      acquireTimeoutMs: 5_000,
+      purpose: "completionTx",
+    });
+    await expect(connections.acquire()).rejects.toMatchObject({
+      code: "CYCLONE_CONNECTION",
+      message: expect.stringMatching(/completionTx.*ECONNREFUSED/),
+    });
     await connections.close();
   });
 });
