@@ -21,8 +21,8 @@ const serverless = [
   "scripts/**/*.test.ts",
 ];
 
-/** Tests that kill, stop, cut and measure: what they wait for has limits, so they run after the others, one file at a time. */
-const alone = [
+/** Tests that kill, stop, cut and measure: what they wait for has limits, so they run after the others, two files at a time. */
+const demanding = [
   "packages/cyclone-pg/test/crash/**/*.test.ts",
   "packages/cyclone-pg/test/robustness/**/*.test.ts",
   "packages/cyclone-pg/test/sql/**/*.test.ts",
@@ -56,7 +56,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
           globalSetup,
           include: ["packages/*/test/**/*.test.ts", "bench/**/*.test.ts"],
-          exclude: [...left, ...serverless, ...alone],
+          exclude: [...left, ...serverless, ...demanding],
           ...limits,
         },
       },
@@ -64,10 +64,10 @@ export default defineConfig({
         test: {
           name: "faults",
           pool: "forks",
-          maxWorkers: 1,
+          maxWorkers: 2,
           sequence: { groupOrder: 2 },
           globalSetup,
-          include: alone,
+          include: demanding,
           exclude: left,
           ...limits,
         },

@@ -98,10 +98,11 @@ describe("stop()", () => {
 
   it("undoes the completionTx of a handler that outlasts it, whose queries throw the signal's reason", async () => {
     await database.query("create table effects (name text)");
-    const seen = latch<unknown[]>();
+    const [written, seen] = [latch(), latch<unknown[]>()];
     const writes = defineStep("writes", async (ctx) => {
       const tx = await ctx.completionTx();
       await tx.query("insert into effects values ('undone')");
+      written.open();
       await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
       const thrown = async (work: Promise<unknown>): Promise<unknown> =>
         work.then(
@@ -113,13 +114,7 @@ describe("stop()", () => {
     });
     const client = await testWorker(database, [writes]);
     const job = await writes.enqueue(testClient(database));
-    await running(job.id);
-    await eventually(async () => {
-      const { rows } = await database.query(
-        "select 1 from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
-      );
-      expect(rows).toHaveLength(1);
-    });
+    await written.opened;
     await client.stop({ timeout: 0 });
     expect(await seen.opened).toEqual([
       expect.objectContaining({ code: "CYCLONE_SHUTDOWN" }),

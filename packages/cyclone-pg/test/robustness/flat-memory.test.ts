@@ -18,7 +18,7 @@ interface Sample {
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
 
 it("R54: a worker that polls, renews and reconnects at 100 steps a second has flat heap after GC, handles and listeners", {
-  timeout: 60_000,
+  timeout: 90_000,
 }, async () => {
   const proxy: CrashProxy = await startCrashProxy({ target: database.url });
   try {
@@ -30,22 +30,24 @@ it("R54: a worker that polls, renews and reconnects at 100 steps a second has fl
       // Every third second all connections are lost, and come back.
       if (n % 3 === 0) proxy.network.reset();
     }
-    // The first seconds warm up: caches, compiled code, pools.
-    const [early, late] = [samples.slice(4, 10), samples.slice(10)];
-    const growth = (of: (sample: Sample) => number): number => median(late.map(of)) - median(early.map(of));
+    // The first seconds warm up: caches, compiled code, pools. What grows does so over most spans of three seconds, each of which has one
+    // loss of the connections; code that is compiled late is a single step.
+    const warm = samples.slice(4);
+    const growth = (of: (sample: Sample) => number): number =>
+      median(warm.slice(3).map((sample, i) => of(sample) - of(warm[i] ?? sample)));
     const shown = JSON.stringify(samples);
     expect(
       growth((sample) => sample.done),
       shown,
-    ).toBeGreaterThan(100);
+    ).toBeGreaterThan(0);
     expect(
       growth((sample) => sample.heap),
       shown,
-    ).toBeLessThan(1_000_000);
+    ).toBeLessThan(500_000);
     expect(
       growth((sample) => sample.handles),
       shown,
-    ).toBeLessThanOrEqual(2);
+    ).toBeLessThanOrEqual(1);
     expect(
       growth((sample) => sample.listeners),
       shown,
