@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isTransient } from "../db/database-errors.ts";
 import type { Session } from "../db/session.ts";
 import { type ClaimedStep, claimedStep } from "../engine/claim/claimed-step.ts";
-import { lanesOf } from "../engine/claim/lanes.ts";
+import { type Lanes, lanesOf } from "../engine/claim/lanes.ts";
 import { claimSteps } from "../sql/claim/claim-steps.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { SignalFlag } from "./signal-flag.ts";
@@ -29,7 +29,8 @@ const RETRY_MAX_MS = 5_000;
 
 /**
  * Claims what the free slots can take, and nothing more: there is no queue in memory. It goes on while claims find something, then
- * sleeps until it is woken: by a slot, by this process's own submits and completions, by a notification, by the poll.
+ * sleeps until it is woken: by this process's own submits and completions, by a notification, by the poll; by a slot only where
+ * the last claim may have left something for want of one.
  */
 export class ClaimLoop {
   readonly #options: ClaimLoopOptions;
@@ -37,6 +38,8 @@ export class ClaimLoop {
   readonly #stop = new AbortController();
   #stopped = false;
   #claiming = false;
+  /** The buckets whose last claim didn't take all there was, or couldn't tell. */
+  readonly #unfinished = new Set<number>();
   #turn = 0;
   /** Which queue and step come first; moves only when a claim has found something, so that each has its turn. */
   #laneTurn = 0;
@@ -60,6 +63,11 @@ export class ClaimLoop {
   /** There may be something to claim. */
   wake(): void {
     this.#flag.raise();
+  }
+
+  /** There is room for one more: a slot has become free, or an outcome has been recorded. */
+  roomFreed(): void {
+    if (this.#unfinished.size > 0) this.#flag.raise();
   }
 
   /** No further claim begins; resolves when the one under way has ended. */
@@ -98,19 +106,24 @@ export class ClaimLoop {
   async #claim(bucket: number): Promise<boolean> {
     const options = this.#options;
     const limit = Math.min(options.freeSlots(), CLAIM_MAX);
+    this.#unfinished.add(bucket);
     if (limit <= 0) return false; // a slot that becomes free wakes the loop
     const lanes = lanesOf(options.queues, options.steps, limit, options.freeSlotsOf, this.#laneTurn);
     if (lanes.queues.length === 0) return false;
     this.#claiming = true;
     try {
       const { owner, leaseMs, inputBytesMax } = options;
-      const rows = await options.quarantine.run(bucket, "available", limit, (isolation) =>
+      const answer = await options.quarantine.run(bucket, "available", limit, (isolation) =>
         options.session.run(claimSteps, { bucket, ...lanes, limit, owner, leaseMs, inputBytesMax, isolation }),
       );
+      const rows = answer.filter((row) => row.run_id !== null);
       if (rows.length > 0) {
         this.#laneTurn += 1;
         options.onClaimed(rows.map((row) => claimedStep(bucket, row)));
       }
+      const seen = answer[0]?.seen ?? 0;
+      if (rows.length < limit && rows.length >= seen && hadRoom(options.queues, lanes, rows))
+        this.#unfinished.delete(bucket);
       // With several queues each had only its share, so that there may be more.
       return rows.length >= limit || (options.queues.length > 1 && rows.length > 0);
     } finally {
@@ -125,4 +138,12 @@ export class ClaimLoop {
     await delay(delayMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
     this.#failures += 1;
   }
+}
+
+/** Whether each queue had room for more than it gave. */
+function hadRoom(queues: readonly string[], lanes: Lanes, rows: readonly { readonly queue: string }[]): boolean {
+  return queues.every((queue) => {
+    const lane = lanes.queues.indexOf(queue);
+    return lane >= 0 && rows.filter((row) => row.queue === queue).length < (lanes.quotas[lane] ?? 0);
+  });
 }

@@ -198,7 +198,7 @@ export class Worker {
 
   #settled(call: ActiveCall): void {
     this.#slots.release(call.step.queue);
-    this.#claimLoop.wake();
+    this.#claimLoop.roomFreed();
   }
 
   #outcome(call: ActiveCall, outcome: Outcome | undefined): void {
@@ -218,7 +218,7 @@ export class Worker {
       this.#forget(call);
       if (moved) this.#options.reports.recorded(call, outcome);
       else this.#options.reports.leaseLost(call.step);
-      this.#claimLoop.wake();
+      this.#claimLoop.roomFreed();
     }
     if (moved && outcome.kind === "release") this.#sweeper.lookIn(outcome.delayMs);
   }

@@ -49,7 +49,8 @@ export async function startByDeadWorker(world: CrashWorld, dead: DeadWorker): Pr
       inputBytesMax: 1_000_000,
       isolation: { ...NOTHING_ISOLATED, only: [run.id] },
     });
-    if (claimed === undefined) throw new Error(`step ${dead.step} of run ${run.id} wasn't available`);
+    if (claimed === undefined || claimed.run_id === null)
+      throw new Error(`step ${dead.step} of run ${run.id} wasn't available`);
     const { key, item, epoch, node } = claimed;
     world.history.append({ type: "start", run: run.id, node, epoch: null, pid: 0, at: Date.now() });
     if (dead.completed === true) {

@@ -22,6 +22,8 @@ export interface ClaimStepsParams {
 
 /** A claimed step with what its handler needs. */
 export interface ClaimedRow {
+  /** How many steps were seen that this claim could take, with several lanes: fewer rows mean that others were quicker. */
+  readonly seen: number;
   readonly run_id: string;
   readonly key: number;
   readonly item: number;
@@ -43,6 +45,9 @@ export interface ClaimedRow {
   readonly outputs: readonly (readonly unknown[])[] | null;
 }
 
+/** What comes back when nothing was claimed, so that `seen` is told all the same. */
+export type NothingClaimed = { readonly [Column in keyof ClaimedRow]: Column extends "seen" ? number : null };
+
 /**
  * Leases up to `limit` available steps to a worker, each with the outputs its input refers to. Never waits on a lock.
  *
@@ -53,7 +58,7 @@ export interface ClaimedRow {
  * guard is hidden in a CASE: seen by the planner it would make it walk the partial index of all available rows. What no row should
  * reach is {@link costlyFalse}.
  */
-export const claimSteps = defineStatement<ClaimStepsParams, ClaimedRow>({
+export const claimSteps = defineStatement<ClaimStepsParams, ClaimedRow | NothingClaimed>({
   name: "claim_steps",
   text: (t) => `
 with lane as materialized (
@@ -120,7 +125,7 @@ sized as materialized (
     ) > $9::float8 else false end as oversized
   from claimed c
 )
-select c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
+select z.seen, c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
   c.timeout_ms, c.input is not null as has_input, c.input, coalesce(c.oversized, false) as oversized,
   case when c.refs is not null and c.oversized is not true then (
     select jsonb_agg(case when v.output is null then '[]'::jsonb else jsonb_build_array(v.output) end order by v.i)
@@ -134,7 +139,7 @@ select c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch,
       offset 0
     ) v
   ) end as outputs
-from sized c
+from (select coalesce(sum(size), 0)::int as seen from take) z left join sized c on true
 order by c.priority desc, c.available_at, c.run_id, c.key, c.item`,
   params: (p) => [
     p.bucket,

@@ -29,7 +29,8 @@ const twenty = ["q0", "q1", "q2", "q3"].flatMap((queue) =>
   ["s0", "s1", "s2", "s3", "s4"].map((step) => ({ queue, step })),
 );
 const strangers = Array.from({ length: 50 }, (_, i) => ({ queue: "default", step: `not-here-${i}` }));
-const lengthOf = (rows: readonly unknown[]): number => rows.length;
+const lengthOf = (rows: readonly Record<string, unknown>[]): number =>
+  rows.filter((row) => row["run_id"] !== null).length;
 
 export const claimCases = (): readonly PlanCase[] => [
   planCase({
