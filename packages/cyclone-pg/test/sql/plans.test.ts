@@ -41,7 +41,7 @@ function modesAt(moment: Moment): readonly PlanMode[] {
 
 const cases = planCases().map((planCase) => [planCase.name, planCase] as const);
 
-describe("each case does its work", () => {
+describe("R44: each case does its work, in tables full of what it mustn't read", () => {
   it.each(cases)("%s", async (_, { text, values, expected, items }) => {
     await client.query("begin");
     try {
