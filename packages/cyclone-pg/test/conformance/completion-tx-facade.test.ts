@@ -81,6 +81,47 @@ describe("BEGIN, COMMIT and ROLLBACK on a completionTx", () => {
     expect(await notes()).toEqual(["after", "before"]);
   });
 
+  it("undo what failed and was committed all the same, as COMMIT of a transaction does, and say so by the tag", async () => {
+    const { outcome } = await run(async (tx) => {
+      await note(tx, "before");
+      await tx.query("begin");
+      await note(tx, "outer");
+      await tx.query("begin");
+      await note(tx, "undone");
+      await expect(tx.query("insert into missing values (1)")).rejects.toMatchObject({ code: "42P01" });
+      // A transaction that couldn't be begun isn't ended by the next COMMIT.
+      await expect(tx.query("begin")).rejects.toMatchObject({ code: "25P02" });
+      expect((await tx.query("commit")).command).toBe("ROLLBACK");
+      expect((await tx.query("commit")).command).toBe("RELEASE");
+      await note(tx, "after");
+    });
+    expect(outcome).toMatchObject({ state: "completed" });
+    expect(await notes()).toEqual(["after", "before", "outer"]);
+  });
+
+  it("can't change the isolation level, which is that of the whole", async () => {
+    const { outcome } = await run(async (tx) => {
+      await tx.query("begin isolation level serializable");
+      const { rows } = await tx.query("show transaction_isolation");
+      expect(rows).toEqual([{ transaction_isolation: "read committed" }]);
+      await expect(tx.query("set transaction isolation level serializable")).rejects.toMatchObject({ code: "25001" });
+      await tx.query("rollback");
+    });
+    expect(outcome).toMatchObject({ state: "completed" });
+  });
+
+  it("may have a statement's name, and give one result each", async () => {
+    const { outcome } = await run(async (tx) => {
+      const results: string[] = [];
+      const send = async (text: string) => results.push((await tx.query({ name: `named ${text}`, text })).command);
+      for (const text of ["begin", "begin", "rollback", "commit", "begin", "rollback"]) await send(text);
+      expect(results).toEqual(["SAVEPOINT", "SAVEPOINT", "ROLLBACK", "RELEASE", "SAVEPOINT", "ROLLBACK"]);
+      await note(tx, "kept");
+    });
+    expect(outcome).toMatchObject({ state: "completed" });
+    expect(await notes()).toEqual(["kept"]);
+  });
+
   it("leave the user's own savepoints alone", async () => {
     const { outcome } = await run(async (tx) => {
       await tx.query("savepoint mine");

@@ -116,6 +116,9 @@ describe("a completionTx whose connection is lost", () => {
   });
 });
 
+// Postgres itself would take a second and write into its log; its error is the same.
+const stagedDeadlock = "do $$ begin raise exception 'a staged conflict' using errcode = '40P01'; end $$";
+
 describe("a conflict under a completionTx", () => {
   it("of serialization (40001) is an interruption, also wrapped by an ORM", async () => {
     for (const wrapped of [false, true]) {
@@ -136,6 +139,39 @@ describe("a conflict under a completionTx", () => {
       await expectInterrupted(job.id);
       await client.stop();
     }
+  });
+
+  it("is an interruption also where what the handler throws doesn't tell of it", async () => {
+    const hiding = defineStep("hiding", { maxAttempts: 1 }, async (ctx) => {
+      const tx = await ctx.completionTx();
+      await tx.query("begin");
+      try {
+        if (ctx.reclaims === 0) await tx.query(stagedDeadlock);
+      } catch {
+        await tx.query("select 1").catch(() => undefined);
+        await tx.query("rollback");
+        throw new Error("the repository failed");
+      }
+    });
+    const client = await testWorker(database, [hiding]);
+    const job = await hiding.enqueue(client);
+    await job.result();
+    await expectInterrupted(job.id);
+  });
+
+  it("that the handler got over isn't to blame for what it throws later", async () => {
+    const recovering = defineStep("recovering", { maxAttempts: 1 }, async (ctx) => {
+      const tx = await ctx.completionTx();
+      await tx.query("begin");
+      await expect(tx.query(stagedDeadlock)).rejects.toMatchObject({ code: "40P01" });
+      await tx.query("rollback");
+      await tx.query("select 1");
+      throw new Error("out of stock");
+    });
+    const client = await testWorker(database, [recovering]);
+    const job = await recovering.enqueue(client);
+    expect(await job.wait()).toMatchObject({ state: "failed", error: { message: "out of stock" } });
+    expect(await stepRow(database, job.id)).toMatchObject({ attempts: 1, reclaims: 0 });
   });
 
   it("that shows at the COMMIT is an interruption", async () => {
@@ -160,9 +196,7 @@ describe("a conflict under a completionTx", () => {
   it("of a deadlock (40P01) is an interruption", async () => {
     const lock = defineStep("locks", { maxAttempts: 1 }, async (ctx) => {
       const tx = await ctx.completionTx();
-      // Postgres itself would take a second and write into its log; its error is the same.
-      if (ctx.reclaims === 0)
-        await tx.query("do $$ begin raise exception 'a staged conflict' using errcode = '40P01'; end $$");
+      if (ctx.reclaims === 0) await tx.query(stagedDeadlock);
     });
     const client = await testWorker(database, [lock]);
     const job = await lock.enqueue(client);

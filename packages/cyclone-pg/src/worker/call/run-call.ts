@@ -143,7 +143,9 @@ async function settle(
   }
   if (result.kind !== "returned") {
     await tx.rollback();
-    const interruption = result.kind === "threw" ? (tx.connectionError ?? conflictBehind(result.thrown)) : undefined;
+    // Prisma's errors don't have the database's as their cause, so the transaction is asked as well.
+    const interruption =
+      result.kind === "threw" ? (tx.connectionError ?? conflictBehind(result.thrown) ?? tx.conflict) : undefined;
     return decideFailure(
       step,
       interruption === undefined ? result : { kind: "interrupted", thrown: interruption },

@@ -1,7 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { PoolClient } from "pg";
 import type { BorrowedConnections } from "../../db/borrowed-connections.ts";
-import { errorCode, isConnectionFailure, isPreparedStatementTrouble } from "../../db/database-errors.ts";
+import {
+  errorCode,
+  isConnectionFailure,
+  isInterruption,
+  isPreparedStatementTrouble,
+} from "../../db/database-errors.ts";
 import { execute } from "../../db/execute.ts";
 import { destroy } from "../../db/session.ts";
 import { within } from "../../db/within.ts";
@@ -100,6 +105,11 @@ export class CompletionTransaction {
   /** Whether the connection broke under the handler, and how. */
   get connectionError(): unknown {
     return this.#connectionError;
+  }
+
+  /** The serialization failure or deadlock that the handler's last statement met. */
+  get conflict(): unknown {
+    return isInterruption(this.#facade.failure) ? this.#facade.failure : undefined;
   }
 
   /** From now on the handler's queries throw `reason`. */

@@ -1,4 +1,5 @@
-import type { PoolClient } from "pg";
+import type { PoolClient, QueryConfig } from "pg";
+import { errorCode } from "../../db/database-errors.ts";
 import { CompletionTxError } from "../../errors/completion-tx-error.ts";
 import { transactionCommand } from "./transaction-command.ts";
 
@@ -22,6 +23,7 @@ export class CompletionTxFacade {
   /** Savepoints that stand for the handler's own transactions. */
   #depth = 0;
   #tail: Promise<unknown> = Promise.resolve();
+  #failure: unknown;
   /** What the handler gets: a `pg` client, as far as anybody can tell. */
   readonly client: PoolClient;
 
@@ -49,6 +51,11 @@ export class CompletionTxFacade {
     return this.#tail;
   }
 
+  /** Why the last statement failed, if nothing has succeeded since then but undoing it: what a handler throws may not show it. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
   /** `query` in all its forms: text or configuration, with or without a callback, cursors and streams. */
   #query(args: unknown[]): unknown {
     const [first] = args;
@@ -68,31 +75,47 @@ export class CompletionTxFacade {
   }
 
   #run(args: unknown[]): Promise<unknown> {
+    const [first, ...rest] = args;
+    const text = typeof first === "string" ? first : (first as { text: string }).text;
+    const send: Send = (sent) => {
+      if (typeof first === "string") return this.#connection.query(sent, ...(rest as []));
+      // A name stands for one text only: what is sent instead of BEGIN differs by depth.
+      const name = sent === text ? (first as { name?: string }).name : undefined;
+      return this.#connection.query({ ...(first as object), name, text: sent } as QueryConfig, ...(rest as []));
+    };
     const result = this.#tail.then(() => {
       const refusal = this.#options.refusal();
       if (refusal !== undefined) throw refusal;
-      const [first, ...rest] = args;
-      if (typeof first === "string") return this.#connection.query(this.#mapped(first), ...(rest as []));
-      const config = first as { text: string };
-      return this.#connection.query({ ...config, text: this.#mapped(config.text) }, ...(rest as []));
+      return this.#send(text, send);
     });
-    this.#tail = result.catch(this.#options.onFailure);
+    this.#tail = result.then(
+      () => {
+        if (!ENDING.test(text)) this.#failure = undefined;
+      },
+      (error: unknown) => {
+        // What comes after a failed statement fails as well, and says nothing.
+        if (errorCode(error) !== "25P02") this.#failure = error;
+        this.#options.onFailure(error);
+      },
+    );
     return result;
   }
 
-  /** The text that is sent instead of one that would begin or end a transaction. */
-  #mapped(text: string): string {
+  /** Sends a text, or what does to a savepoint the same as it would do to a transaction. */
+  async #send(text: string, send: Send): Promise<unknown> {
     const command = transactionCommand(text);
     switch (command.kind) {
       case "other":
-        return text;
+        return send(text);
       case "refused":
         throw new CompletionTxError(
           `${command.command} isn't possible inside a completionTx: send BEGIN, COMMIT and ROLLBACK as single statements.`,
         );
-      case "begin":
+      case "begin": {
+        const begun = await send(`savepoint cyclone_${this.#depth + 1}`);
         this.#depth += 1;
-        return `savepoint cyclone_${this.#depth}`;
+        return begun;
+      }
     }
     if (this.#depth === 0) {
       throw new CompletionTxError(
@@ -100,11 +123,31 @@ export class CompletionTxFacade {
       );
     }
     const name = `cyclone_${this.#depth}`;
+    const ended = await (command.kind === "commit" ? commit(name, send) : rollBack(name, send));
     this.#depth -= 1;
-    return command.kind === "commit"
-      ? `release savepoint ${name}`
-      : `rollback to savepoint ${name}; release savepoint ${name}`;
+    return ended;
   }
+}
+
+/** What ends a transaction or a savepoint, or goes back to one. */
+const ENDING = /^\s*(commit|end|rollback|abort|release)\b/i;
+
+type Send = (text: string) => Promise<unknown>;
+
+/** As COMMIT does: after a failed statement it undoes the transaction, and says so by its command tag only. */
+async function commit(name: string, send: Send): Promise<unknown> {
+  try {
+    return await send(`release savepoint ${name}`);
+  } catch (error) {
+    if (errorCode(error) !== "25P02") throw error;
+    return rollBack(name, send);
+  }
+}
+
+async function rollBack(name: string, send: Send): Promise<unknown> {
+  const result = await send(`rollback to savepoint ${name}`);
+  await send(`release savepoint ${name}`);
+  return result;
 }
 
 /** Cursors and streams of `pg` bring their own protocol handling. */
