@@ -1,10 +1,10 @@
 import type { QueueName } from "../model/cyclone-types.ts";
 import type { Duration } from "../model/duration.ts";
 
-/** The little that a transaction must offer; a `pg` client does, and each ORM's can be wrapped. */
+/** The little that a transaction must offer; a `pg` client does, and `cyclone-pg/orm` makes it of an ORM's transaction. */
 export interface Queryable {
   // oxlint-disable-next-line typescript/no-explicit-any -- as `pg` has it; rows are as the statement says
-  query(text: string, values?: unknown[]): Promise<{ rows: any[]; rowCount: number | null }>;
+  query(text: string, values?: unknown[]): Promise<{ rows: any[]; rowCount?: number | null }>;
 }
 
 /** A moment: a `Date`, or an ISO 8601 text with a zone. The database's clock decides when it has come. */
@@ -12,7 +12,10 @@ export type Instant = Date | string;
 
 /** Options of a submit or enqueue. */
 export interface StartOptions {
-  /** Insert inside this open transaction: the run exists if it commits. @default a transaction of its own */
+  /**
+   * Insert inside this open transaction: the run exists if it commits. A `pg` client in a transaction, or what a function of
+   * `cyclone-pg/orm` makes of an ORM's. @default a transaction of its own
+   */
   tx?: Queryable;
   /** A second start of the same definition with the same key gives the first run. 1 to 255 characters. @default none */
   idempotencyKey?: string;

@@ -29,10 +29,16 @@ const KNOWN = [
 export function resolveStart(options: StartOptions | StartManyOptions<unknown> = {}, what = "start"): ResolvedStart {
   rejectUnknownKeys(options, KNOWN, what);
   const { tx, tags, queue, priority } = options;
+  if (isPool(tx)) {
+    throw new InvalidOptionError(
+      "tx",
+      "tx is a Pool, which runs each statement on any connection: pass the client that holds the transaction",
+    );
+  }
   if (tx !== undefined && typeof (tx as Partial<Queryable> | null)?.query !== "function") {
     throw new InvalidOptionError(
       "tx",
-      "tx must have a method query(text, values), as a `pg` client in an open transaction has",
+      "tx must have a method query(text, values), as a `pg` client in an open transaction has: wrap an ORM's transaction by its function of cyclone-pg/orm",
     );
   }
   return {
@@ -42,6 +48,11 @@ export function resolveStart(options: StartOptions | StartManyOptions<unknown> =
     queue: queue === undefined ? undefined : checkName(queue, "queue"),
     priority: priority === undefined ? undefined : checkPriority(priority, what),
   };
+}
+
+/** A Pool has `query` too, and counts its connections. */
+function isPool(tx: Queryable | undefined): boolean {
+  return typeof (tx as { totalCount?: unknown } | null | undefined)?.totalCount === "number";
 }
 
 function startTime({ delay, startAt }: Pick<StartOptions, "delay" | "startAt">): StartTime {

@@ -5,6 +5,7 @@ import type { SubmitBatch } from "../engine/submit/batches.ts";
 import { type StartedRun, startedRuns } from "../engine/submit/find-existing.ts";
 import { drawBatches, type Entry, newEntries, type SubmitSettings } from "../engine/submit/new-runs.ts";
 import { type RunInTransaction, RunWriter } from "../engine/submit/write-runs.ts";
+import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 import { notify } from "../sql/notify/notify.ts";
 import type { Tables } from "../sql/tables.ts";
 import type { ResolvedStart } from "./resolve-start.ts";
@@ -55,8 +56,15 @@ export class Starter {
   // The database's errors reach the caller as they are: its transaction, its retry.
   async #inCallersTransaction(start: Start, tx: Queryable): Promise<StartedRun[]> {
     const { tables, channelInTx } = this.#options;
-    const run: RunInTransaction = async (statement, params) =>
-      (await tx.query(statement.text(tables), statement.params(params))).rows;
+    const run: RunInTransaction = async (statement, params) => {
+      const { rows } = await tx.query(statement.text(tables), statement.params(params));
+      if (Array.isArray(rows)) return rows;
+      // Some libraries' own `query` gives the rows themselves.
+      throw new InvalidOptionError(
+        "tx",
+        "tx.query(text, values) must give { rows }: wrap an ORM's transaction by its function of cyclone-pg/orm",
+      );
+    };
     const runs = await this.#write(run, start);
     if (channelInTx !== undefined) await run(notify, { channel: channelInTx, payloads: ["work"] });
     return runs;

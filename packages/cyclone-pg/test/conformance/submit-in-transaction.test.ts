@@ -159,6 +159,19 @@ describe("a submit in the caller's transaction", () => {
     await expect(pair.submit(client, "a", { tx: nothing })).rejects.toMatchObject({ code: "CYCLONE_INVALID_OPTION" });
   });
 
+  it("refuses what isn't a transaction, or doesn't answer as one", async () => {
+    const client = testClient(database);
+    const before = await everything();
+    const refused = { code: "CYCLONE_INVALID_OPTION" };
+    // A Pool would run each statement on another connection, and commit each.
+    await expect(pair.submit(client, "a", { tx: database.pool })).rejects.toMatchObject(refused);
+    await tx.query("begin");
+    const rowsAlone = { query: async (text: string, values?: unknown[]) => (await tx.query(text, values)).rows };
+    await expect(pair.submit(client, "a", { tx: rowsAlone as never })).rejects.toMatchObject(refused);
+    await tx.query("rollback");
+    expect(await everything()).toEqual(before);
+  });
+
   it("works in a transaction of any isolation level, begun long before", async () => {
     const client = testClient(database);
     for (const level of ["repeatable read", "serializable"]) {

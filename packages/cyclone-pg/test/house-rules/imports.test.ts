@@ -5,11 +5,12 @@ import { expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { type SourceFile, sourceFiles } from "./source-files.ts";
 
-/** What each folder of `src` may import, itself aside. `index.ts` may import all of them. */
+/** What each folder of `src` may import, itself aside. `index.ts` may import all of them, `orm.ts` its own folder. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   errors: ["model"],
   model: ["errors"],
   builder: ["errors", "model"],
+  orm: ["errors", "model", "builder"],
   sql: ["errors", "model"],
   db: ["errors", "model", "sql"],
   migrations: ["errors", "model", "sql"],
@@ -63,8 +64,8 @@ test("the circle rule can fail", () => {
 });
 
 function wrongImports(file: SourceFile): string[] {
-  const folder = folderOf(file.path);
   if (file.path === "index.ts") return [];
+  const folder = file.path === "orm.ts" ? "orm" : folderOf(file.path);
   const allowed = ALLOWED[folder];
   if (allowed === undefined) return [`${file.path} is in no known folder`];
   return relativeImports(file)

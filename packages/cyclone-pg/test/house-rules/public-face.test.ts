@@ -5,7 +5,9 @@ import ts from "typescript";
 import { expect, test } from "vitest";
 import { sourceFiles } from "./source-files.ts";
 
-const DIST = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
+/** The package's entry points. */
+const FACES = ["index", "orm"];
+const distOf = (face: string) => fileURLToPath(new URL(`../../dist/${face}.js`, import.meta.url));
 
 /** Imports a module in a fresh process and reports what that has changed. */
 const PROBE = `
@@ -31,8 +33,10 @@ process.stdout.write(JSON.stringify({
 `;
 
 test("importing the package does nothing", () => {
-  expect(existsSync(DIST), "the package isn't built: run `npm run build`").toBe(true);
-  expect(probe(pathToFileURL(DIST).href)).toEqual({ globals: 0, listeners: 0, resources: [], read: [] });
+  for (const dist of FACES.map(distOf)) {
+    expect(existsSync(dist), "the package isn't built: run `npm run build`").toBe(true);
+    expect(probe(pathToFileURL(dist).href)).toEqual({ globals: 0, listeners: 0, resources: [], read: [] });
+  }
 });
 
 test("the import probe can fail", () => {
@@ -45,9 +49,9 @@ test("the import probe can fail", () => {
   });
 });
 
-test("index.ts has re-exports by name and nothing else", () => {
-  const text = sourceFiles().find(({ path }) => path === "index.ts")?.text ?? "";
-  expect(otherThanReExports(text)).toEqual([]);
+test("index.ts and orm.ts have re-exports by name and nothing else", () => {
+  const faces = sourceFiles().filter(({ path }) => FACES.some((face) => path === `${face}.ts`));
+  expect(faces.map(({ text }) => otherThanReExports(text))).toEqual([[], []]);
 });
 
 test("the re-export rule can fail", () => {

@@ -1,0 +1,76 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+
+const TESTS = fileURLToPath(new URL("../", import.meta.url));
+const EXAMPLES = join(TESTS, "orm/examples");
+const PAGE = fileURLToPath(new URL("../../../../docs/transactions.md", import.meta.url));
+
+test("each block of docs/transactions.md is a file that tests run, and each such file is on the page", () => {
+  const blocks = blocksOf(readFileSync(PAGE, "utf8"));
+  expect(blocks.map(({ file }) => file).sort()).toEqual(readdirSync(EXAMPLES).sort());
+  for (const { file, code } of blocks) {
+    expect(code, `docs/transactions.md, the block of ${file}`).toBe(
+      asPublished(readFileSync(join(EXAMPLES, file), "utf8")),
+    );
+    expect(readFileSync(join(TESTS, "orm", file.replace(/\.ts$/, ".test.ts")), "utf8")).toContain(
+      `from "./examples/${file}"`,
+    );
+  }
+});
+
+test("the versions on the page are the ones that the tests run with", () => {
+  const named = [...readFileSync(PAGE, "utf8").matchAll(/(?<![\w@/-])((?:@[\w-]+\/)?[\w-]+) (\d+\.\d+\.\d+)\b/g)];
+  expect(named.length).toBeGreaterThan(9);
+  for (const [, name = "", version] of named) {
+    expect({ ...manifest.devDependencies, ...manifest.dependencies }).toMatchObject({ [name]: version });
+    expect(installedVersion(name), name).toBe(version);
+  }
+});
+
+test("every test that the page names exists", () => {
+  const cited = [...readFileSync(PAGE, "utf8").matchAll(/`([\w/-]+)` “([^”]+)”/g)];
+  expect(cited.length).toBeGreaterThan(12);
+  expect(cited.flatMap(([, file = "", name = ""]) => missing(file, name))).toEqual([]);
+});
+
+test("the page's rules can fail", () => {
+  expect(blocksOf("<!-- file: a.ts -->\n```ts\nx();\n```\n")).toEqual([{ file: "a.ts", code: "x();\n" }]);
+  expect(asPublished('import { a } from "../../../src/orm.ts";')).toBe('import { a } from "cyclone-pg/orm";');
+  expect(missing("house-rules/transactions-page", "the page's rules can fail")).toEqual([]);
+  expect(missing("house-rules/words", "the page's rules can fail")).toHaveLength(1);
+  expect(missing("orm/no-such-file", "x")).toHaveLength(1);
+});
+
+function blocksOf(page: string): { readonly file: string; readonly code: string }[] {
+  return [...page.matchAll(/<!-- file: ([\w.-]+) -->\n```ts\n(.*?)```/gs)].map(([, file = "", code = ""]) => ({
+    file,
+    code,
+  }));
+}
+
+/** An example as somebody writes it who has installed the package. */
+function asPublished(text: string): string {
+  return text
+    .replaceAll('"../../../src/index.ts"', '"cyclone-pg"')
+    .replaceAll('"../../../src/orm.ts"', '"cyclone-pg/orm"')
+    .replaceAll('"../prisma/generated/client.ts"', '"./generated/client.ts"');
+}
+
+/** Read from the file, since some packages don't export their manifest. */
+function installedVersion(name: string): unknown {
+  const folder = createRequire(import.meta.url)
+    .resolve.paths(name)
+    ?.map((path) => join(path, name, "package.json"))
+    .find((path) => existsSync(path));
+  return folder === undefined ? undefined : JSON.parse(readFileSync(folder, "utf8")).version;
+}
+
+function missing(file: string, name: string): string[] {
+  const path = join(TESTS, `${file}.test.ts`);
+  if (!existsSync(path)) return [`${file} isn't a test file`];
+  return readFileSync(path, "utf8").includes(`"${name}"`) ? [] : [`${file} has no test "${name}"`];
+}
