@@ -49,8 +49,8 @@ export interface CompletionTxOptions {
 }
 
 /**
- * A `pg` client inside the completion transaction; bind Drizzle, Kysely or Knex to it. BEGIN, COMMIT and ROLLBACK on it act
- * on a savepoint; `release()` does nothing.
+ * A `pg` client inside the completion transaction; bind Drizzle, Kysely, Knex, Prisma or TypeORM to it. BEGIN, COMMIT and
+ * ROLLBACK on it act on a savepoint; `release()` does nothing.
  */
 export interface CompletionTx extends PoolClient {}
 
