@@ -34,6 +34,8 @@ describe("a definition", () => {
         backoff: DEFAULT_BACKOFF,
         input: undefined,
         output: undefined,
+        failFast: false,
+        retentionMs: null,
       },
     });
   });
@@ -64,6 +66,8 @@ describe("a definition", () => {
       backoff,
       input,
       output: undefined,
+      failFast: false,
+      retentionMs: null,
     });
   });
 

@@ -1,5 +1,6 @@
 import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 import { type Backoff, checkBackoff, DEFAULT_BACKOFF } from "../model/backoff.ts";
+import { toMilliseconds } from "../model/duration.ts";
 import { checkMaxAttempts, checkMaxReclaims, checkPriority, checkTimeout } from "../model/execution-limits.ts";
 import { checkName } from "../model/names.ts";
 import { rejectUnknownKeys } from "../model/options.ts";
@@ -19,6 +20,10 @@ export interface ResolvedOptions {
   readonly backoff: Backoff;
   readonly input: Schema | undefined;
   readonly output: Schema | undefined;
+  /** Workflows only. */
+  readonly failFast: boolean;
+  /** Workflows only; `null`: the client's. */
+  readonly retentionMs: number | null;
 }
 
 const DEFAULTS: ResolvedOptions = {
@@ -30,13 +35,15 @@ const DEFAULTS: ResolvedOptions = {
   backoff: DEFAULT_BACKOFF,
   input: undefined,
   output: undefined,
+  failFast: false,
+  retentionMs: null,
 };
 
 const EXECUTION = ["queue", "priority", "maxAttempts", "backoff", "timeout", "maxReclaims"] as const;
 const ALLOWED = {
   step: [...EXECUTION, "input", "output", "payload"],
   action: [...EXECUTION, "input", "payload"],
-  workflow: ["input", "payload"],
+  workflow: ["input", "payload", "failFast", "retention"],
 } as const satisfies Record<RunKind, readonly string[]>;
 
 /**
@@ -75,12 +82,19 @@ function resolveOptions(options: Record<string, unknown>, what: string): Resolve
     backoff: given(options["backoff"], (value) => checkBackoff(value, what), DEFAULTS.backoff),
     input: given(options["input"], (value) => checkSchema(value, "input", what), DEFAULTS.input),
     output: given(options["output"], (value) => checkSchema(value, "output", what), DEFAULTS.output),
+    failFast: given(options["failFast"], (value) => checkFlag(value, "failFast", what), DEFAULTS.failFast),
+    retentionMs: given(options["retention"], (value) => toMilliseconds(value, "retention"), DEFAULTS.retentionMs),
   });
 }
 
 /** An option that is `undefined` counts as not given. */
 function given<T>(value: unknown, check: (value: unknown) => T, fallback: T): T {
   return value === undefined ? fallback : check(value);
+}
+
+function checkFlag(value: unknown, option: string, what: string): boolean {
+  if (typeof value === "boolean") return value;
+  throw new InvalidOptionError(option, `${option} of ${what} must be true or false.`);
 }
 
 function checkPayloadMode(value: unknown, what: string): void {

@@ -23,6 +23,22 @@ export interface Run<out Out> {
   /** A handle on one node; reads nothing. */
   node(name: string): NodeHandle;
   graph(): Promise<RunGraph>;
+  /**
+   * Cancels all nodes that haven't ended, and with them the run. Once it resolves no further handler of it is called, and no completion
+   * and no completionTx commits; handlers under way hear it by `ctx.signal`. A run that has ended stays as it is. Not part of a
+   * transaction of the caller's.
+   * @param reason for people; a kilobyte of it is kept
+   * @returns the state after it: `cancelled`, or how the run had ended before
+   * @throws RunNotFoundError (`CYCLONE_RUN_NOT_FOUND`)
+   */
+  cancel(reason?: string): Promise<RunState>;
+  /**
+   * Runs again what a failed or cancelled run hasn't completed, under the same id: completed outputs stay, attempts and reclaims begin anew, a
+   * deadline no longer holds. Not part of a transaction of the caller's.
+   * @throws RunNotRetryableError (`CYCLONE_RUN_NOT_RETRYABLE`) if it is running or has completed
+   * @throws RunNotFoundError (`CYCLONE_RUN_NOT_FOUND`)
+   */
+  retry(): Promise<void>;
 }
 
 /** Something that waits takes an AbortSignal; aborting ends the wait and never touches the run. */
@@ -34,7 +50,7 @@ export interface WaitControl {
 export type RunOutcome =
   | { readonly state: "completed"; readonly finishedAt: Date; readonly error?: never }
   | { readonly state: "failed"; readonly finishedAt: Date; readonly error: StoredError }
-  | { readonly state: "cancelled"; readonly finishedAt: Date; readonly error?: StoredError };
+  | { readonly state: "cancelled"; readonly finishedAt: Date; readonly error?: StoredError; readonly reason?: string };
 
 /** A handle on one node of a run. */
 export interface NodeHandle {

@@ -29,6 +29,14 @@ export interface StartOptions {
   priority?: number;
   /** For all nodes that don't say otherwise. @default the step's */
   queue?: QueueName;
+  /** How long the run is kept after its end. @default the workflow's, else the client's */
+  retention?: Duration;
+  /**
+   * When the run must have ended: a moment, or so much after the start, by the database's clock. Then what hasn't ended is cancelled, and the
+   * run fails with `CYCLONE_DEADLINE`. @default none
+   */
+  // oxlint-disable-next-line typescript/no-redundant-type-constituents -- names say what a text may be
+  deadline?: Instant | Duration;
 }
 
 /** The options of many starts, shared; only the key is per input. */

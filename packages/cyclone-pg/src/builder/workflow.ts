@@ -1,3 +1,4 @@
+import type { Duration } from "../model/duration.ts";
 import type { PayloadMode } from "../model/json.ts";
 import type { Schema } from "../model/schema.ts";
 import type { ClientLike } from "./client-port.ts";
@@ -11,6 +12,10 @@ import type { StartManyOptions, StartOptions } from "./start-options.ts";
 export interface WorkflowOptions<In, Arg, Mode extends PayloadMode> {
   /** Checks the input before the build. The caller passes the schema's input, the build gets its output. @default none */
   input?: Schema<In, Arg>;
+  /** Cancel the rest at once when a node is discarded, instead of letting independent branches end. @default false */
+  failFast?: boolean;
+  /** How long its runs are kept after their end; a start may say otherwise. @default the client's */
+  retention?: Duration;
   /** `"unchecked"` leaves JSON-faithfulness of the input to the run-time check. Types only. @default "json" */
   payload?: Mode;
 }

@@ -12,6 +12,7 @@ import { isTransient } from "../db/database-errors.ts";
 import { Listener } from "../db/listener.ts";
 import { Notifier } from "../db/notifier.ts";
 import { endWithin } from "../db/session.ts";
+import type { EndedRun } from "../engine/outcome.ts";
 import { ClientStoppedError } from "../errors/client-stopped-error.ts";
 import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 import { ProducerOnlyError } from "../errors/producer-only-error.ts";
@@ -32,6 +33,7 @@ import { resolveStart } from "./resolve-start.ts";
 import { RunHandle, type RunReader } from "./run-handle.ts";
 import { Starter } from "./start-runs.ts";
 import { Statements } from "./statements.ts";
+import { Steering } from "./steering.ts";
 import { Waiter } from "./waiter.ts";
 
 const STOP_TIMEOUT = "25s";
@@ -62,6 +64,7 @@ export class Client implements ClientLike, AsyncDisposable {
   readonly #listener: Listener;
   readonly #waiter: Waiter;
   readonly #starter: Starter;
+  readonly #steering: Steering;
   readonly [CLIENT_PORT]: ClientPort;
   #listening = false;
   #worker: Worker | undefined;
@@ -97,6 +100,7 @@ export class Client implements ClientLike, AsyncDisposable {
       onWaiting: () => void this.#listen(),
     });
     this.#starter = this.#makeStarter();
+    this.#steering = this.#makeSteering();
     this[CLIENT_PORT] = this.#makePort();
   }
 
@@ -199,6 +203,7 @@ export class Client implements ClientLike, AsyncDisposable {
         return this.#installation.bucketCount();
       },
       waiter: this.#waiter,
+      steering: this.#steering,
     };
   }
 
@@ -223,11 +228,14 @@ export class Client implements ClientLike, AsyncDisposable {
       budget,
       reports: workerReports(this.#events, options.log),
       onAvailable: () => this.#notifier.notify("work"),
-      onEnded: (runs) => {
-        this.#waiter.ended(runs.map((run) => run.runId));
-        this.#notifier.notify("ended");
-      },
+      onEnded: (runs) => this.#tellEnded(runs),
+      onStopped: () => this.#notifier.notify("stopped"),
     });
+  }
+
+  #tellEnded(runs: readonly EndedRun[]): void {
+    this.#waiter.ended(runs.map((run) => run.runId));
+    this.#notifier.notify("ended");
   }
 
   async #reachInstallation(): Promise<number> {
@@ -292,6 +300,7 @@ export class Client implements ClientLike, AsyncDisposable {
         if (tag === this.#tag) return;
         if (word === "work") this.#worker?.wake();
         if (word === "ended") this.#waiter.wake();
+        if (word === "stopped") this.#worker?.checkLeases();
       },
       onListening: () => {
         this.#worker?.wake();
@@ -319,6 +328,23 @@ export class Client implements ClientLike, AsyncDisposable {
         if (!this.#events.has("run.submitted")) return;
         for (const run of runs)
           if (!run.existing) this.#events.emit("run.submitted", { runId: run.id, name: definition.name });
+      },
+    });
+  }
+
+  #makeSteering(): Steering {
+    return new Steering({
+      statements: this.#statements,
+      onEnded: (runs) => {
+        this.#tellEnded(runs);
+        for (const { runId, name, state } of runs) this.#events.emit(`run.${state}`, { runId, name });
+        if (!runs.some(({ state }) => state === "cancelled")) return;
+        this.#worker?.checkLeases();
+        this.#notifier.notify("stopped");
+      },
+      onAvailable: () => {
+        this.#worker?.wake();
+        this.#notifier.notify("work");
       },
     });
   }

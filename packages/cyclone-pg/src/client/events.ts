@@ -22,6 +22,7 @@ export interface ClientEvents {
   "run.submitted": RunEvent;
   "run.completed": RunEvent;
   "run.failed": RunEvent;
+  "run.cancelled": RunEvent;
   "step.claimed": StepEvent;
   "step.completed": StepEvent & { readonly durationMs: number };
   "step.failed": StepEvent & { readonly error: StoredError; readonly retryInMs: number };

@@ -57,6 +57,11 @@ export interface ClientOptions {
    * pooler. Batches are planned anew each time in any case. @default "auto"
    */
   preparedStatements?: PreparedStatements;
+  /**
+   * How long runs are kept after their end, if neither their start nor their workflow says otherwise; then any worker deletes them, with their nodes and
+   * attempts, and frees their idempotency keys. Give all workers the same. @default "14d"
+   */
+  retention?: Duration;
   /** Where messages go. @default console, warnings and errors only */
   log?: Logger;
 }
@@ -81,6 +86,7 @@ export interface ResolvedClientOptions {
   readonly maxPayloadBytes: number;
   readonly maxInputBytes: number;
   readonly preparedStatements: PreparedStatements;
+  readonly retentionMs: number;
   readonly log: Logger;
 }
 
@@ -100,6 +106,7 @@ const KNOWN = [
   "maxPayloadBytes",
   "maxInputBytes",
   "preparedStatements",
+  "retention",
   "log",
 ] as const satisfies readonly (keyof ClientOptions)[];
 
@@ -112,6 +119,7 @@ const DEFAULTS = {
   maxConnections: 10,
   maxPayloadBytes: 1_048_576,
   maxInputBytes: 67_108_864,
+  retention: "14d",
 } as const satisfies Partial<ClientOptions>;
 
 const CONCURRENCY_MAX = 10_000;
@@ -151,6 +159,7 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
     ),
     maxInputBytes: wholeNumber(options.maxInputBytes ?? DEFAULTS.maxInputBytes, "maxInputBytes", 1, INPUT_BYTES_MAX),
     preparedStatements: preparedStatements(options.preparedStatements),
+    retentionMs: duration(options.retention ?? DEFAULTS.retention, "retention", 0),
     log: options.log ?? consoleLog,
   };
 }

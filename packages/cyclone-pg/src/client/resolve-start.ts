@@ -1,4 +1,5 @@
 import type { Queryable, StartManyOptions, StartOptions } from "../builder/start-options.ts";
+import type { Deadline } from "../engine/submit/rows-of.ts";
 import type { StartTime } from "../engine/submit/write-runs.ts";
 import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 import { toMilliseconds } from "../model/duration.ts";
@@ -13,6 +14,8 @@ export interface ResolvedStart {
   readonly tags: readonly string[] | null;
   readonly queue: string | undefined;
   readonly priority: number | undefined;
+  readonly retentionMs: number | null;
+  readonly deadline: Deadline;
 }
 
 const KNOWN = [
@@ -23,12 +26,14 @@ const KNOWN = [
   "tags",
   "priority",
   "queue",
+  "retention",
+  "deadline",
 ] as const satisfies readonly (keyof StartOptions)[];
 
 /** @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) */
 export function resolveStart(options: StartOptions | StartManyOptions<unknown> = {}, what = "start"): ResolvedStart {
   rejectUnknownKeys(options, KNOWN, what);
-  const { tx, tags, queue, priority } = options;
+  const { tx, tags, queue, priority, retention, deadline } = options;
   if (isPool(tx)) {
     throw new InvalidOptionError(
       "tx",
@@ -47,6 +52,8 @@ export function resolveStart(options: StartOptions | StartManyOptions<unknown> =
     tags: tags === undefined ? null : checkTags(tags),
     queue: queue === undefined ? undefined : checkName(queue, "queue"),
     priority: priority === undefined ? undefined : checkPriority(priority, what),
+    retentionMs: retention === undefined ? null : toMilliseconds(retention, "retention"),
+    deadline: deadlineOf(deadline),
   };
 }
 
@@ -64,21 +71,29 @@ function startTime({ delay, startAt }: Pick<StartOptions, "delay" | "startAt">):
   }
   return {
     delayMs: delay === undefined ? null : toMilliseconds(delay, "delay"),
-    startAt: startAt === undefined ? null : instant(startAt),
+    startAt: startAt === undefined ? null : instant(startAt, "startAt"),
   };
 }
 
-function instant(value: Date | string): string {
+function deadlineOf(deadline: StartOptions["deadline"]): Deadline {
+  if (deadline === undefined) return { afterMs: null, at: null };
+  const moment = deadline instanceof Date || (typeof deadline === "string" && deadline.includes("-"));
+  return moment
+    ? { afterMs: null, at: instant(deadline, "deadline") }
+    : { afterMs: toMilliseconds(deadline, "deadline"), at: null };
+}
+
+function instant(value: Date | string, option: string): string {
   // A text without a zone would mean another moment on each machine.
   if (typeof value === "string" && !/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d(:?\d\d)?)$/i.test(value)) {
     throw new InvalidOptionError(
-      "startAt",
-      `startAt must be a Date or an ISO 8601 text with a zone, such as "2030-01-01T00:00:00Z"; "${value}" isn't`,
+      option,
+      `${option} must be a Date or an ISO 8601 text with a zone, such as "2030-01-01T00:00:00Z"; "${value}" isn't`,
     );
   }
   const date = new Date(value);
   if (Number.isNaN(date.getTime()))
-    throw new InvalidOptionError("startAt", `startAt isn't a valid date: ${String(value)}`);
+    throw new InvalidOptionError(option, `${option} isn't a valid date: ${String(value)}`);
   return date.toISOString();
 }
 

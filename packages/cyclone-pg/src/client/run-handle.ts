@@ -12,12 +12,14 @@ import { readEdges } from "../sql/read/read-edges.ts";
 import { type NodeRow, readNodes } from "../sql/read/read-nodes.ts";
 import { type ReadRunRow, readRun } from "../sql/read/read-run.ts";
 import { NodeReader } from "./node-reader.ts";
+import { cancelReason, type Steering } from "./steering.ts";
 import type { Waiter } from "./waiter.ts";
 
 export interface RunReader {
   readonly run: RunStatement;
   readonly bucketCount: () => Promise<number>;
   readonly waiter: Waiter;
+  readonly steering: Steering;
 }
 
 /** A handle on a run: an id, and what reads it. */
@@ -74,6 +76,15 @@ export class RunHandle<Out> implements Run<Out> {
     };
   }
 
+  async cancel(reason?: string): Promise<RunState> {
+    const checked = cancelReason(reason);
+    return this.#reader.steering.cancel(await this.#place(), checked);
+  }
+
+  async retry(): Promise<void> {
+    await this.#reader.steering.retry(await this.#place());
+  }
+
   async #place(): Promise<{ bucket: number; runId: string }> {
     if (!isRunId(this.id)) throw new RunNotFoundError(this.id);
     return { bucket: bucketOf(this.id, await this.#reader.bucketCount()), runId: this.id };
@@ -96,7 +107,8 @@ export class RunHandle<Out> implements Run<Out> {
 
   #outputOf(row: EndedRunRow): Out {
     const state = stateOf(row);
-    if (state !== "completed") throw new RunNotCompletedError(this.id, state, errorOf(row));
+    if (state !== "completed")
+      throw new RunNotCompletedError(this.id, state, errorOf(row), row.cancel_reason ?? undefined);
     // What the database holds is what the definition's types say: it was checked when it was stored.
     return (row.has_output ? row.output : undefined) as Out;
   }
@@ -122,7 +134,12 @@ function outcomeOf(row: EndedRunRow): RunOutcome {
     case "failed":
       return { state: "failed", finishedAt, error: error ?? { name: "Error", message: "The run failed." } };
     case "cancelled":
-      return { state: "cancelled", finishedAt, ...(error === undefined ? {} : { error }) };
+      return {
+        state: "cancelled",
+        finishedAt,
+        ...(error === undefined ? {} : { error }),
+        ...(row.cancel_reason === null ? {} : { reason: row.cancel_reason }),
+      };
     default:
       return { state: "completed", finishedAt };
   }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
 import { isTransient } from "../db/database-errors.ts";
-import { execute, type StatementRunner } from "../db/execute.ts";
+import { execute, limited } from "../db/execute.ts";
 import type { RunStatement } from "../engine/record/record-batch.ts";
 import type { Tables } from "../sql/tables.ts";
 
@@ -12,11 +12,6 @@ const RETRY_MIN_MS = 50;
 const ignored = (): void => undefined;
 
 const STATEMENT_LIMIT_MS = 15_000;
-
-/** With a limit of ours on each statement: a half-open connection never answers, and a Pool of the user's may have none. */
-function limited(runner: StatementRunner): StatementRunner {
-  return { query: (config) => runner.query({ ...config, query_timeout: STATEMENT_LIMIT_MS }) };
-}
 
 /** A client's own statements: submits and reads, on borrowed connections. */
 export class Statements {
@@ -29,7 +24,8 @@ export class Statements {
   }
 
   /** Runs one statement, once. */
-  readonly once: RunStatement = (statement, params) => execute(limited(this.#pool), this.#tables, statement, params);
+  readonly once: RunStatement = (statement, params) =>
+    execute(limited(this.#pool, STATEMENT_LIMIT_MS), this.#tables, statement, params);
 
   /** Runs one statement; one that only reads, or can be repeated without harm, is tried again after a transient failure. */
   readonly run: RunStatement = (statement, params) => this.retrying(() => this.once(statement, params));
@@ -41,7 +37,9 @@ export class Statements {
     let failure: unknown;
     try {
       await client.query("begin isolation level read committed read write");
-      const result = await work((statement, params) => execute(limited(client), this.#tables, statement, params));
+      const result = await work((statement, params) =>
+        execute(limited(client, STATEMENT_LIMIT_MS), this.#tables, statement, params),
+      );
       await client.query("commit");
       return result;
     } catch (error) {

@@ -19,6 +19,11 @@ export interface StatementRunner {
   query(config: StatementConfig): Promise<{ rows: any[] }>;
 }
 
+/** With a limit of ours on each statement: a half-open connection never answers, and a Pool of the user's may have none. */
+export function limited(runner: StatementRunner, limitMs: number): StatementRunner {
+  return { query: (config) => runner.query({ ...config, query_timeout: limitMs }) };
+}
+
 /** Runs a statement of the engine and gives its rows. @param prepared whether the connection may hold named statements */
 export async function execute<Params, Row>(
   runner: StatementRunner,

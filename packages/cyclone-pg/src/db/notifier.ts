@@ -1,5 +1,5 @@
-/** What a wake-up is about: steps have become available, or runs have ended. */
-export type WakeUp = "work" | "ended";
+/** What a wake-up is about: steps have become available, runs have ended, steps that others may be running were cancelled. */
+export type WakeUp = "work" | "ended" | "stopped";
 
 const GAP_MS = 10;
 

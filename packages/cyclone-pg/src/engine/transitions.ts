@@ -7,7 +7,7 @@ export interface Transition {
   readonly to: NodeState;
   /** The statement's name in the catalog. */
   readonly by: string;
-  readonly attempt: "charged" | "counted" | "unchanged";
+  readonly attempt: "charged" | "counted" | "unchanged" | "reset";
 }
 
 /**
@@ -35,13 +35,24 @@ export const transitions = [
   { from: "pending", to: "cancelled", by: "discard_steps", attempt: "unchanged" },
   { from: "running", to: "available", by: "reclaim_steps", attempt: "unchanged" },
   { from: "scheduled", to: "available", by: "promote_steps", attempt: "unchanged" },
+  { from: "pending", to: "cancelled", by: "end_runs", attempt: "unchanged" },
+  { from: "scheduled", to: "cancelled", by: "end_runs", attempt: "unchanged" },
+  { from: "available", to: "cancelled", by: "end_runs", attempt: "unchanged" },
+  { from: "running", to: "cancelled", by: "end_runs", attempt: "unchanged" },
+  { from: "cancelled", to: "pending", by: "retry_run", attempt: "reset" },
+  { from: "cancelled", to: "available", by: "retry_run", attempt: "reset" },
+  { from: "discarded", to: "available", by: "retry_run", attempt: "reset" },
 ] as const satisfies readonly Transition[];
 
-/** Every move of a run: it ends by the transition that ended its last node. */
+/** Every move of a run: it ends by the transition that ended its last node, and goes on by a retry. */
 export const runTransitions = [
   { from: null, to: "running", by: "submit_runs" },
   { from: null, to: "running", by: "submit_keyed_runs" },
   { from: "running", to: "completed", by: "complete_steps" },
   { from: "running", to: "failed", by: "complete_steps" },
   { from: "running", to: "failed", by: "discard_steps" },
+  { from: "running", to: "cancelled", by: "end_runs" },
+  { from: "running", to: "failed", by: "end_runs" },
+  { from: "cancelled", to: "running", by: "retry_run" },
+  { from: "failed", to: "running", by: "retry_run" },
 ] as const satisfies readonly { readonly from: RunState | null; readonly to: RunState; readonly by: string }[];

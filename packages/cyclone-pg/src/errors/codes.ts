@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   },
   CYCLONE_RUN_NOT_FOUND: { error: "RunNotFoundError", meaning: "no run has this id" },
   CYCLONE_RUN_NOT_COMPLETED: { error: "RunNotCompletedError", meaning: "the run has no result to give" },
+  CYCLONE_RUN_NOT_RETRYABLE: { error: "RunNotRetryableError", meaning: "the run hasn't failed and wasn't cancelled" },
   CYCLONE_PRODUCER_ONLY: { error: "ProducerOnlyError", meaning: "a client without handlers was started" },
   CYCLONE_CLIENT_STOPPED: { error: "ClientStoppedError", meaning: "the client has been stopped" },
   CYCLONE_DRAIN_TIMEOUT: { error: "DrainTimeoutError", meaning: "drain() didn't come to an end in its time" },
@@ -27,6 +28,7 @@ export const ERROR_CODES = {
   CYCLONE_BLOCKED: { error: "BlockedError", meaning: "a handler blocked the event loop for too long" },
   CYCLONE_TIMEOUT: { error: "TimeoutError", meaning: "a handler took longer than its timeout" },
   CYCLONE_SHUTDOWN: { error: "ShutdownError", meaning: "the worker is stopping" },
+  CYCLONE_DEADLINE: { error: "DeadlineError", meaning: "the run wasn't finished by its deadline" },
   CYCLONE_MAX_RECLAIMS: { error: "MaxReclaimsError", meaning: "a node was reclaimed too often" },
 } as const satisfies Record<string, { readonly error: string; readonly meaning: string }>;
 

@@ -22,6 +22,7 @@ const EXAMPLES: readonly CycloneError[] = [
   new face.IdempotencyKeyReusedError("workflow", "w", "k", "r"),
   new face.RunNotFoundError("r"),
   new face.RunNotCompletedError("r", "failed"),
+  new face.RunNotRetryableError("r", "running"),
   new face.ProducerOnlyError(),
   new face.ClientStoppedError(),
   new face.DrainTimeoutError(5),
@@ -34,6 +35,7 @@ const EXAMPLES: readonly CycloneError[] = [
   new face.BlockedError("r", "n", 5),
   new face.TimeoutError("r", "n", 5),
   new face.ShutdownError(),
+  new face.DeadlineError(),
   new face.MaxReclaimsError("r", "n", 10),
 ];
 
@@ -64,7 +66,7 @@ describe("what an error says", () => {
     expect(error.message).toBe('Run r1 failed at node "save": TypeError: boom');
     expect(error.state).toBe("failed");
     expect(new RunNotCompletedError("r1", "running").message).toContain("still running");
-    expect(new RunNotCompletedError("r1", "cancelled").message).toBe("Run r1 is cancelled");
+    expect(new RunNotCompletedError("r1", "cancelled").message).toBe("Run r1 was cancelled.");
   });
 
   test("a wrong schema version says whether to migrate or to update", () => {

@@ -10,12 +10,15 @@ export class RunNotCompletedError extends CycloneError {
   readonly state: RunState;
   /** Why it failed or was cancelled, as stored. */
   readonly error: StoredError | undefined;
+  /** Why it was cancelled, if that was said. */
+  readonly reason: string | undefined;
 
-  constructor(runId: string, state: RunState, error?: StoredError, options?: ErrorOptions) {
-    super("CYCLONE_RUN_NOT_COMPLETED", describe(runId, state, error), options);
+  constructor(runId: string, state: RunState, error?: StoredError, reason?: string, options?: ErrorOptions) {
+    super("CYCLONE_RUN_NOT_COMPLETED", describe(runId, state, error, reason), options);
     this.runId = runId;
     this.state = state;
     this.error = error;
+    this.reason = reason;
   }
 
   static {
@@ -23,9 +26,10 @@ export class RunNotCompletedError extends CycloneError {
   }
 }
 
-function describe(runId: string, state: RunState, error: StoredError | undefined): string {
+function describe(runId: string, state: RunState, error: StoredError | undefined, reason: string | undefined): string {
   if (state === "running") return `Run ${runId} is still running: wait for it with result() or wait().`;
+  if (state === "cancelled") return `Run ${runId} was cancelled${reason === undefined ? "." : `: ${reason}`}`;
   const where = error?.node === undefined ? "" : ` at node "${error.node}"`;
   const why = error === undefined ? "" : `: ${error.name}: ${error.message}`;
-  return `Run ${runId} ${state === "failed" ? "failed" : `is ${state}`}${where}${why}`;
+  return `Run ${runId} ${state}${where}${why}`;
 }

@@ -63,6 +63,7 @@ create table ${t.runs} (
 ) with (fillfactor = 50, autovacuum_analyze_threshold = 500, autovacuum_analyze_scale_factor = 0.02, autovacuum_vacuum_scale_factor = 0.05);
 create unique index cyclone_runs_idempotency on ${t.runs} (bucket, kind, name, idempotency_key) where idempotency_key is not null;
 create index cyclone_runs_created on ${t.runs} (bucket, created_at, id);
+create index cyclone_runs_retention on ${t.runs} (bucket, created_at, id) where retention_ms is not null;
 create index cyclone_runs_parent on ${t.runs} (bucket, parent_run_id) where parent_run_id is not null;
 create index cyclone_runs_undelivered on ${t.runs} (bucket, finished_at) where end_undelivered;
 create index cyclone_runs_deadline on ${t.runs} (bucket, deadline) where state = 'running' and deadline is not null;

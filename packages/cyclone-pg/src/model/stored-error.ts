@@ -44,7 +44,7 @@ export function toStoredError(thrown: unknown): StoredError {
 }
 
 function describe(value: unknown): StoredError {
-  if (!isObject(value)) return { name: "NonError", message: clean(showPrimitive(value), MESSAGE_BYTES_MAX) };
+  if (!isObject(value)) return { name: "NonError", message: storableText(showPrimitive(value), MESSAGE_BYTES_MAX) };
   const ownMessage = textOf(value, "message");
   const stack = textOf(value, "stack");
   const name = textOf(value, "name");
@@ -52,10 +52,10 @@ function describe(value: unknown): StoredError {
   const looksLikeError = ownMessage !== undefined && typeof value !== "function";
   const message = (looksLikeError ? ownMessage || partsMessage(value) : undefined) ?? show(value);
   return {
-    name: clean(looksLikeError ? name || "Error" : "NonError", NAME_BYTES_MAX),
-    message: clean(message, MESSAGE_BYTES_MAX),
+    name: storableText(looksLikeError ? name || "Error" : "NonError", NAME_BYTES_MAX),
+    message: storableText(message, MESSAGE_BYTES_MAX),
     ...(code === undefined ? {} : { code }),
-    ...(looksLikeError && stack ? { stack: clean(stack, STACK_BYTES_MAX) } : {}),
+    ...(looksLikeError && stack ? { stack: storableText(stack, STACK_BYTES_MAX) } : {}),
   };
 }
 
@@ -89,7 +89,7 @@ function partsOf(value: Thrown): unknown[] {
 function codeOf(value: Thrown): string | number | undefined {
   const code = read(value, "code");
   if (typeof code === "number") return Number.isFinite(code) ? code : undefined;
-  return typeof code === "string" ? clean(code, CODE_BYTES_MAX) : undefined;
+  return typeof code === "string" ? storableText(code, CODE_BYTES_MAX) : undefined;
 }
 
 function textOf(value: Thrown, key: string): string | undefined {
@@ -130,7 +130,7 @@ function isObject(value: unknown): value is Thrown {
 }
 
 /** Well-formed, storable, and at most this many bytes in UTF-8, cut between code points. */
-function clean(text: string, maxBytes: number): string {
+export function storableText(text: string, maxBytes: number): string {
   // No code point takes less than one byte, so what is beyond can be dropped before it is looked at.
   const head = text.length > maxBytes ? text.slice(0, maxBytes + 1) : text;
   const storable = head.replace(/[\0\p{Surrogate}]/gu, "\ufffd");

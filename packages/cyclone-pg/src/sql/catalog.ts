@@ -4,6 +4,7 @@ import { completeSteps } from "./complete/complete-steps.ts";
 import { lookUpCompletion } from "./complete/look-up-completion.ts";
 import { discardSteps } from "./fail/discard-steps.ts";
 import { releaseSteps } from "./fail/release-steps.ts";
+import { readLostLeases } from "./lease/read-lost-leases.ts";
 import { renewLeases } from "./lease/renew-leases.ts";
 import { reportProgress } from "./lease/report-progress.ts";
 import { notify } from "./notify/notify.ts";
@@ -14,6 +15,10 @@ import { readNode } from "./read/read-node.ts";
 import { readNodes } from "./read/read-nodes.ts";
 import { readRun } from "./read/read-run.ts";
 import type { Statement } from "./statement.ts";
+import { endRuns } from "./steer/end-runs.ts";
+import { findOverdueRuns } from "./steer/find-overdue-runs.ts";
+import { findUncountedNodes } from "./steer/find-uncounted-nodes.ts";
+import { retryRun } from "./steer/retry-run.ts";
 import { findKeyedRuns } from "./submit/find-keyed-runs.ts";
 import { submitKeyedRuns } from "./submit/submit-keyed-runs.ts";
 import { submitRuns } from "./submit/submit-runs.ts";
@@ -23,6 +28,8 @@ import { findUnactivatedSteps } from "./sweep/find-unactivated-steps.ts";
 import { look } from "./sweep/look.ts";
 import { promoteSteps } from "./sweep/promote-steps.ts";
 import { reclaimSteps } from "./sweep/reclaim-steps.ts";
+import { trimRuns } from "./sweep/trim-runs.ts";
+import { trimRunsByOwnRetention } from "./sweep/trim-runs-by-own-retention.ts";
 
 /** Every statement of the engine, so that tests can visit each. */
 // Each has parameters of its own; the list only hands statements together with their samples.
@@ -52,4 +59,11 @@ export const catalog: readonly Statement<any, unknown>[] = [
   readEdges,
   readNode,
   readInstallation,
+  readLostLeases,
+  endRuns,
+  retryRun,
+  findUncountedNodes,
+  findOverdueRuns,
+  trimRuns,
+  trimRunsByOwnRetention,
 ];

@@ -19,6 +19,8 @@ export interface RecorderOptions<Member extends Settlement> {
   readonly onRecorded: (member: Member, moved: boolean) => void;
   readonly onActivated: (count: number) => void;
   readonly onEnded: (runs: readonly EndedRun[]) => void;
+  /** Runs that fail fast have failed, and still have live nodes. */
+  readonly onFailingFast: () => void;
   /** The database refuses this member for good, or can't activate what follows from it now. */
   readonly onRefused: (member: Member, error: unknown) => void;
   readonly onTrouble: (error: unknown) => void;
@@ -141,6 +143,7 @@ export class Recorder<Member extends Settlement> {
     for (const member of batch) this.#options.onRecorded(member, !lost.has(member));
     if (recorded.ended.length > 0) this.#options.onEnded(recorded.ended);
     if (recorded.activated > 0) this.#options.onActivated(recorded.activated);
+    if (recorded.failingFast) this.#options.onFailingFast();
   }
 
   async #retrying<T>(

@@ -1,6 +1,8 @@
 import type { Session } from "../db/session.ts";
-import type { Settlement } from "../engine/outcome.ts";
+import type { EndedRun, Settlement } from "../engine/outcome.ts";
+import { failOverdue } from "../engine/steer/fail-overdue.ts";
 import { exhaustedSettlement } from "../engine/sweep/exhausted.ts";
+import { findOverdueRuns } from "../sql/steer/find-overdue-runs.ts";
 import { findExhaustedSteps } from "../sql/sweep/find-exhausted-steps.ts";
 import { findUnactivatedSteps } from "../sql/sweep/find-unactivated-steps.ts";
 import { type LookRow, look } from "../sql/sweep/look.ts";
@@ -25,12 +27,17 @@ export interface SweeperOptions {
   readonly onReclaimed: (rows: readonly ReclaimedRow[]) => void;
   /** For the recorder: discards of exhausted steps, activations that were missed. */
   readonly record: (settlement: Settlement) => void;
+  /** Runs have failed by their deadline, or failed fast. */
+  readonly onEnded: (runs: readonly EndedRun[]) => void;
+  /** Nodes that others may be running were cancelled. */
+  readonly onStopped: () => void;
   readonly onTrouble: (error: unknown) => void;
 }
 
 const PROMOTE_MAX = 1_000;
 const RECLAIM_MAX = 100;
 const ACTIVATE_MAX = 500;
+const OVERDUE_MAX = 100;
 const BATCHES_MAX = 10;
 /** A completion's own worker activates what follows at once; older ones were missed. */
 const UNACTIVATED_AFTER_MS = 2_000;
@@ -107,6 +114,7 @@ export class Sweeper {
     if (seen.due) await this.#promote(bucket);
     const watchMs = seen.expired ? await this.#reclaimOrWatch(bucket) : Number.POSITIVE_INFINITY;
     if (seen.unactivated) await this.#activate(bucket);
+    if (seen.overdue) await this.#endOverdue(bucket);
     if (seen.available) this.#options.onAvailable();
     return Math.min(nextLookMs(seen), watchMs);
   }
@@ -159,6 +167,15 @@ export class Sweeper {
     }
   }
 
+  async #endOverdue(bucket: number): Promise<void> {
+    const { session } = this.#options;
+    const overdue = await session.run(findOverdueRuns, { bucket, limit: OVERDUE_MAX });
+    const ended = await failOverdue((statement, params) => session.run(statement, params), bucket, overdue);
+    if (ended.length === 0) return;
+    this.#options.onEnded(ended);
+    this.#options.onStopped();
+  }
+
   /**
    * Reclaims, if this worker has been connected for long enough.
    * @returns in how many milliseconds to look again: the time until it may is no silence, or it would begin anew each time
@@ -175,5 +192,5 @@ export class Sweeper {
 function nextLookMs(seen: LookRow): number {
   if (seen.next_due_ms === null) return Number.POSITIVE_INFINITY;
   // What was due has been promoted, or others hold it: what comes after it isn't known before the next look.
-  return seen.due ? DUE_AGAIN_MS : Math.max(1, Math.ceil(seen.next_due_ms));
+  return seen.due || seen.overdue ? DUE_AGAIN_MS : Math.max(1, Math.ceil(seen.next_due_ms));
 }

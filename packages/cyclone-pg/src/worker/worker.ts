@@ -8,7 +8,7 @@ import { Session } from "../db/session.ts";
 import type { ClaimedStep } from "../engine/claim/claimed-step.ts";
 import type { Lease } from "../engine/lease.ts";
 import type { EndedRun, Outcome, Settlement } from "../engine/outcome.ts";
-import { BlockedError, LeaseLostError, ShutdownError } from "../errors/abort-errors.ts";
+import { ShutdownError } from "../errors/abort-errors.ts";
 import type { Logger } from "../model/logger.ts";
 import { lookUpCompletion } from "../sql/complete/look-up-completion.ts";
 import type { Tables } from "../sql/tables.ts";
@@ -18,12 +18,14 @@ import { ClaimLoop } from "./claim-loop.ts";
 import { CompletionTransaction, type PreparedStatements } from "./completion-tx/completion-transaction.ts";
 import type { ConnectionBudget } from "./connection-budget.ts";
 import { longDelay } from "./long-timeout.ts";
+import { endedItsRun, lostBecause } from "./lost-leases.ts";
 import { Quarantine } from "./quarantine.ts";
 import { Recorder } from "./recorder.ts";
 import { LeaseKeeper } from "./renewal/lease-keeper.ts";
 import { silenceMaxMs } from "./renewal/timing.ts";
 import { Slots } from "./slots.ts";
 import { Sweeper } from "./sweeper.ts";
+import { Trimmer } from "./trimmer.ts";
 import type { WorkerReports } from "./worker-reports.ts";
 
 export interface WorkerOptions {
@@ -39,6 +41,7 @@ export interface WorkerOptions {
   readonly maxBlockedMs: number;
   readonly maxPayloadBytes: number;
   readonly maxInputBytes: number;
+  readonly retentionMs: number;
   readonly preparedStatements: PreparedStatements;
   readonly budget: ConnectionBudget;
   readonly log: Logger;
@@ -47,6 +50,8 @@ export interface WorkerOptions {
   readonly onAvailable: () => void;
   /** Runs have ended by what this worker recorded. */
   readonly onEnded: (runs: readonly EndedRun[]) => void;
+  /** Nodes that other processes may be running were cancelled. */
+  readonly onStopped: () => void;
 }
 
 interface Member extends Settlement {
@@ -76,6 +81,7 @@ export class Worker {
   readonly #recorder: Recorder<Member>;
   readonly #claimLoop: ClaimLoop;
   readonly #sweeper: Sweeper;
+  readonly #trimmer: Trimmer;
   readonly #environment: CallEnvironment;
   /** Calls whose outcome isn't recorded yet, by lease number. */
   readonly #calls = new Map<number, ActiveCall>();
@@ -116,6 +122,8 @@ export class Worker {
     this.#recorder = this.#makeRecorder();
     this.#claimLoop = this.#makeClaimLoop();
     this.#sweeper = this.#makeSweeper();
+    // On a connection that claiming and recording never wait for.
+    this.#trimmer = new Trimmer({ ...options, pool: this.#txConnections.pool });
     this.#environment = this.#makeEnvironment(timeoutMs);
   }
 
@@ -125,11 +133,17 @@ export class Worker {
     if (this.#stopping !== undefined) return;
     this.#claimLoop.start();
     this.#sweeper.start();
+    this.#trimmer.start();
   }
 
   /** There may be steps to claim. */
   wake(): void {
     this.#claimLoop.wake();
+  }
+
+  /** Some of our leases may have been taken away: a run was cancelled. */
+  checkLeases(): void {
+    if (this.#calls.size > 0) this.#keeper.renewNow();
   }
 
   /** Whether nothing is being claimed, called or recorded. */
@@ -147,7 +161,7 @@ export class Worker {
   }
 
   async #stop(timeoutMs: number): Promise<void> {
-    await Promise.all([this.#claimLoop.stop(), this.#sweeper.stop()]);
+    await Promise.all([this.#claimLoop.stop(), this.#sweeper.stop(), this.#trimmer.stop()]);
     await this.#untilCallsEnd(timeoutMs);
     if (this.#calls.size > 0) {
       for (const call of this.#calls.values()) call.abort(new ShutdownError());
@@ -204,7 +218,7 @@ export class Worker {
   #outcome(call: ActiveCall, outcome: Outcome | undefined): void {
     if (outcome === undefined) {
       this.#forget(call);
-      this.#options.reports.leaseLost(call.step);
+      if (!endedItsRun(call.abortReason)) this.#options.reports.leaseLost(call.step);
       return;
     }
     call.recording = true;
@@ -229,15 +243,17 @@ export class Worker {
     this.#onCallEnded?.();
   }
 
-  #lost(ids: readonly number[], blockedMs: number | undefined): void {
-    for (const id of ids) {
-      const call = this.#calls.get(id);
-      // One whose outcome is under way learns from the database what came of it.
-      if (call === undefined || call.recording) continue;
-      const { runId, node } = call.step;
-      call.forfeit(
-        blockedMs === undefined ? new LeaseLostError(runId, node) : new BlockedError(runId, node, blockedMs),
-      );
+  async #lost(ids: readonly number[], blockedMs: number | undefined): Promise<void> {
+    // One whose outcome is under way learns from the database what came of it.
+    const calls = ids.flatMap((id) => this.#calls.get(id) ?? []).filter((call) => !call.recording);
+    const reasonOf = await lostBecause(
+      this.#claimSession,
+      calls.map((call) => call.step),
+      blockedMs,
+      this.#options.reports,
+    );
+    for (const call of calls) {
+      if (!call.recording) call.forfeit(reasonOf(call.step));
     }
   }
 
@@ -254,6 +270,17 @@ export class Worker {
     }
   }
 
+  #ended(runs: readonly EndedRun[]): void {
+    for (const run of runs) this.#options.reports.ended(run);
+    this.#options.onEnded(runs);
+  }
+
+  /** Running nodes of others, or of this worker, were cancelled. */
+  #stopped(): void {
+    this.checkLeases();
+    this.#options.onStopped();
+  }
+
   #makeKeeper(): LeaseKeeper {
     const { source, schema, leaseMs, maxBlockedMs, log, reports } = this.#options;
     return new LeaseKeeper({
@@ -263,7 +290,7 @@ export class Worker {
       leaseMs,
       maxBlockedMs,
       log,
-      onLost: (ids, blockedMs) => this.#lost(ids, blockedMs),
+      onLost: (ids, blockedMs) => void this.#lost(ids, blockedMs),
       onBlocked: (blockedMs) => reports.blocked(blockedMs),
     });
   }
@@ -278,10 +305,8 @@ export class Worker {
         this.#claimLoop.wake();
         this.#options.onAvailable();
       },
-      onEnded: (runs) => {
-        for (const run of runs) reports.ended(run);
-        this.#options.onEnded(runs);
-      },
+      onEnded: (runs) => this.#ended(runs),
+      onFailingFast: () => this.#sweeper.lookIn(0),
       onRefused: (member, error) => this.#quarantine.add(member.lease.runId, error),
       onTrouble: (error) => reports.trouble(error),
     });
@@ -323,6 +348,8 @@ export class Worker {
       },
       onReclaimed: (rows) => reports.reclaimed(rows),
       record: (settlement) => this.#recorder.push({ ...settlement, call: undefined }),
+      onEnded: (runs) => this.#ended(runs),
+      onStopped: () => this.#stopped(),
       onTrouble: (error) => reports.trouble(error),
     });
   }

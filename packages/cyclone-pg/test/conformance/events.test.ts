@@ -22,7 +22,9 @@ const good = defineStep("good", async (_ctx, n: number) => n);
 
 describe("a client's events", () => {
   it("tell the life of a run in this process, in order", async () => {
-    const client = await testWorker(database, [good]);
+    // A poll could claim the run before the submit's reply is read.
+    const client = await testWorker(database, [good], { pollInterval: "10m" });
+    await client.drain();
     const seen = tale(client);
     const workflow = defineWorkflow("tale", (b) => good.do(b, good.do(b, 1)));
     const run = await workflow.submit(client);

@@ -72,6 +72,11 @@ export const coveragePlan = {
     statements: ["promote_steps", "reclaim_steps", "renew_leases", "report_progress"],
     others: [],
   },
+  steer: {
+    transitions: ["cancel", "retry", "fail by a deadline", "trim", "trim by a run's own retention"],
+    statements: ["end_runs", "retry_run", "trim_runs", "trim_runs_by_own_retention"],
+    others: [],
+  },
   kill: {
     transitions: [
       "kill: submit with a key",
@@ -108,5 +113,8 @@ export const readOnlyStatements = {
   read_nodes: "a read of the client's",
   read_edges: "a read of the client's",
   read_node: "a read of the client's",
+  read_lost_leases: "tells a handler why its lease is gone",
+  find_uncounted_nodes: "finds what complete_steps then checks again",
+  find_overdue_runs: "finds what end_runs then checks again",
   read_installation: "asks for the version and the bucket count",
 } as const satisfies Record<string, string>;

@@ -65,13 +65,14 @@ function tableOfMoves(): Map<string, string> {
   const nodes = transitions.map(({ attempt, ...row }) => ({
     ...row,
     run: false,
-    charge: attempt === "unchanged" ? 0 : 1,
+    charge: attempt === "charged" || attempt === "counted" ? 1 : 0,
   }));
   const runs = runTransitions.map((row) => ({ ...row, run: true, charge: null }));
   return new Map([...nodes, ...runs].map((row) => [nameOfMove(row), row.by]));
 }
 
 function nameOfMove({ run, from, to, by, charge }: SeenMove): string {
-  const charged = charge === null || charge === 0 ? "" : `, attempts + ${charge}`;
+  // A reset takes away what had been charged.
+  const charged = charge === null || charge <= 0 ? "" : `, attempts + ${charge}`;
   return `${run ? "run" : "node"} ${from ?? "new"} → ${to} by ${by ?? "nobody"}${charged}`;
 }

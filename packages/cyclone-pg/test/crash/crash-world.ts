@@ -16,7 +16,7 @@ import { hastyWorkerOptions, workerOptions } from "./worker-options.ts";
 /** What must have become of a run once everything is at rest. */
 export interface Expectation {
   readonly run: string;
-  readonly state: "completed" | "failed";
+  readonly state: "completed" | "failed" | "cancelled";
   /** The run's result; absent: not looked at. */
   readonly output?: unknown;
 }

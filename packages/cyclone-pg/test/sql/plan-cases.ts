@@ -12,6 +12,7 @@ import { claimCases } from "./plan-cases/claim-cases.ts";
 import { completeCases } from "./plan-cases/complete-cases.ts";
 import { failCases } from "./plan-cases/fail-cases.ts";
 import { readCases } from "./plan-cases/read-cases.ts";
+import { steerCases } from "./plan-cases/steer-cases.ts";
 import { submitCases } from "./plan-cases/submit-cases.ts";
 import { sweepCases } from "./plan-cases/sweep-cases.ts";
 
@@ -27,6 +28,8 @@ export interface PlanCase {
   /** Per item, apart from {@link FIXED}. */
   readonly buffers: number;
   readonly rows: number;
+  /** Tables that may be read as a whole where they are empty. */
+  readonly seqScans?: readonly string[];
 }
 
 /** What a statement may cost apart from its items: descents of indexes, dead entries, lanes. */
@@ -50,12 +53,21 @@ export function planCase<Params, Row>(
 
 /** Every statement that a worker or a client sends, most of them in several sizes and shapes. */
 export function planCases(): readonly PlanCase[] {
-  return [...submitCases(), ...claimCases(), ...completeCases(), ...failCases(), ...sweepCases(), ...readCases()];
+  return [
+    ...submitCases(),
+    ...claimCases(),
+    ...completeCases(),
+    ...failCases(),
+    ...sweepCases(),
+    ...steerCases(),
+    ...readCases(),
+  ];
 }
 
 /** What a case may cost in tables of any size. */
-export function limitsOf({ items, buffers, rows }: PlanCase): PlanLimits {
+export function limitsOf({ items, buffers, rows, seqScans = [] }: PlanCase): PlanLimits {
   return {
+    seqScans,
     buffers: FIXED.buffers + buffers * items,
     rowsRead: FIXED.rows + rows * items,
     executionMs: FIXED.ms + MS_PER_ITEM * items,

@@ -39,6 +39,8 @@ export const GROUPS = {
   layers: 18,
   keyed: 19,
   blocked: 20,
+  overdue: 21,
+  cancelled: 22,
 } as const;
 
 export type Group = keyof typeof GROUPS;
@@ -68,6 +70,7 @@ export interface Shapes {
   readonly exhausted: number;
   readonly unactivated: number;
   readonly keyed: number;
+  readonly overdue: number;
   readonly chains: Length;
   readonly heads: Width;
   readonly joins: Width;
@@ -75,6 +78,7 @@ export interface Shapes {
   readonly deep: Length;
   readonly binding: Width;
   readonly layers: Width;
+  readonly cancelled: Width;
 }
 
 export const SHAPES: Shapes = {
@@ -84,6 +88,7 @@ export const SHAPES: Shapes = {
   exhausted: 100,
   unactivated: 300,
   keyed: 1_000,
+  overdue: 300,
   chains: { runs: 300, length: 3 },
   heads: { runs: 40, width: 100 },
   joins: { runs: 10, width: 100 },
@@ -91,6 +96,7 @@ export const SHAPES: Shapes = {
   deep: { runs: 20, length: 100 },
   binding: { runs: 2, width: 1_000 },
   layers: { runs: 20, width: 10 },
+  cancelled: { runs: 1, width: 5_000 },
 };
 
 const nothingWide = { runs: 0, width: 1 };
@@ -104,6 +110,7 @@ export const NO_SHAPES: Shapes = {
   exhausted: 0,
   unactivated: 0,
   keyed: 0,
+  overdue: 0,
   chains: nothingLong,
   heads: nothingWide,
   joins: nothingWide,
@@ -111,6 +118,7 @@ export const NO_SHAPES: Shapes = {
   deep: nothingLong,
   binding: nothingWide,
   layers: nothingWide,
+  cancelled: nothingWide,
 };
 
 export const NO_VOLUME: VolumeSizes = { finished: 0, scheduled: 0, unknown: 0, available: 0, blocked: 0 };
@@ -171,6 +179,8 @@ function states(shapes: Shapes): string[] {
       "completed",
       "true as unactivated, 1 as attempts, 1 as lease_epoch, now() - interval '1 minute' as finished_at",
     ),
+    ...jobs("overdue", shapes.overdue, "pending", "1 as pending"),
+    `update cyclone_runs set deadline = now() - interval '1 minute' where bucket = 0 and id between ${id("overdue", "0")} and ${id("overdue", String(shapes.overdue))}`,
     ...jobs("keyed", shapes.keyed, "pending", "null::jsonb as input"),
     `update cyclone_runs set idempotency_key = 'key-' || ('x' || right(id::text, 12))::bit(48)::bigint
      where bucket = 0 and id between ${id("keyed", "0")} and ${id("keyed", String(shapes.keyed))}`,
@@ -248,6 +258,15 @@ function graphs(shapes: Shapes, blocked: number): string[] {
       `case when k < ${layer} then 'running' else 'pending' end, case when k < ${layer} then 0 else ${layer} end`,
       `case when k < ${2 * layer} then array(select generate_series((k / ${layer} + 1) * ${layer}, (k / ${layer} + 2) * ${layer} - 1)) end`,
     ),
+    ...runs(
+      "cancelled",
+      shapes.cancelled.runs,
+      shapes.cancelled.width + 2,
+      "case when k = 0 then 'completed' else 'cancelled' end, 0",
+      fan(shapes.cancelled.width),
+    ),
+    `update cyclone_runs set state = 'cancelled', remaining = 0, finished_at = now()
+     where bucket = 0 and id between ${id("cancelled", "0")} and ${id("cancelled", String(shapes.cancelled.runs))}`,
     // Ten nodes behind one that is far from being done.
     ...runs(
       "blocked",
@@ -268,7 +287,7 @@ function runs(group: Group, count: number, nodes: number, moving: string, downs:
      select 0, run_id, k, 'n' || k, 'noop', 'step', '1', state::cyclone_step_state, pending, downs,
        case when state = 'running' then '${OWNER}'::uuid end, case when state = 'running' then now() + interval '1 hour' end,
        case when state in ('running', 'completed') then 1 else 0 end, case when state in ('running', 'completed') then now() end,
-       case when state <> 'pending' then now() end, case when state = 'completed' then now() end, case when state = 'completed' then '"an output"'::jsonb end
+       case when state <> 'pending' then now() end, case when state in ('completed', 'cancelled') then now() end, case when state = 'completed' then '"an output"'::jsonb end
      from (
        select ${id(group)} as run_id, k, ${downs} as downs, v.*
        from generate_series(1, ${count}) n cross join generate_series(0, ${nodes - 1}) k cross join lateral (values (${moving})) v(state, pending)

@@ -27,6 +27,8 @@ export interface Recorded {
   /** Downstream nodes that became available. */
   readonly activated: number;
   readonly ended: readonly EndedRun[];
+  /** Some runs fail fast: their other nodes are to be cancelled at once. */
+  readonly failingFast?: boolean;
 }
 
 export function recordKindOf(outcome: Outcome): RecordKind {
@@ -96,7 +98,7 @@ async function discard(run: RunStatement, members: readonly Settlement[], owner:
   });
   const names = row?.ended_names ?? [];
   const ended = (row?.ended_ids ?? []).map((runId, i): EndedRun => ({ runId, name: names[i] ?? "", state: "failed" }));
-  return { lost: missing(members, row?.done), activated: 0, ended };
+  return { lost: missing(members, row?.done), activated: 0, ended, failingFast: row?.failing_fast ?? false };
 }
 
 function missing(members: readonly Settlement[], done: readonly number[] | null | undefined): readonly Settlement[] {

@@ -3,7 +3,7 @@ import { graphOf } from "../../builder/graph-of.ts";
 import { encodePayload } from "../../model/payload.ts";
 import { bucketOf, newRunId, slotOfKey } from "../../model/run-id.ts";
 import { Batches, type SubmitBatch } from "./batches.ts";
-import { rowsOf } from "./rows-of.ts";
+import { type Deadline, rowsOf } from "./rows-of.ts";
 
 /** A run that is about to be started: its place among the inputs, its id and bucket, its idempotency key. */
 export interface Entry {
@@ -20,6 +20,8 @@ export interface SubmitSettings {
   readonly queue: string | undefined;
   readonly priority: number | undefined;
   readonly tags: readonly string[] | null;
+  readonly retentionMs: number | null;
+  readonly deadline: Deadline;
   readonly maxPayloadBytes: number;
 }
 
@@ -44,7 +46,7 @@ export function newEntries(
 
 /** Draws the graphs one after the other and gives batches as they fill up, so that memory stays bounded. */
 export async function* drawBatches(entries: readonly Entry[], settings: SubmitSettings): AsyncGenerator<SubmitBatch> {
-  const { definition, queue, priority, tags, maxPayloadBytes } = settings;
+  const { definition, queue, priority, tags, deadline, maxPayloadBytes } = settings;
   const batches = new Batches();
   for (const { input, id, bucket, key } of entries) {
     const graph = graphOf(definition, input, { queue, priority, maxPayloadBytes });
@@ -57,6 +59,9 @@ export async function* drawBatches(entries: readonly Entry[], settings: SubmitSe
       idempotencyKey: key ?? null,
       priority: priority ?? null,
       queue: queue ?? null,
+      failFast: definition.options.failFast,
+      retentionMs: settings.retentionMs ?? definition.options.retentionMs,
+      deadline,
     };
     yield* batches.add(bucket, rowsOf(graph instanceof Promise ? await graph : graph, run));
   }

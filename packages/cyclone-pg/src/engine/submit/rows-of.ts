@@ -2,6 +2,12 @@ import type { Graph } from "../../builder/graph.ts";
 import type { RunKind } from "../../model/states.ts";
 import type { DepRow, RunRow, StepRow } from "../../sql/submit/rows.ts";
 
+/** When a run must have ended; at most one is set. */
+export interface Deadline {
+  readonly afterMs: number | null;
+  readonly at: string | null;
+}
+
 /** What identifies a run that is about to be inserted. */
 export interface NewRun {
   readonly id: string;
@@ -13,6 +19,9 @@ export interface NewRun {
   readonly idempotencyKey: string | null;
   readonly priority: number | null;
   readonly queue: string | null;
+  readonly failFast: boolean;
+  readonly retentionMs: number | null;
+  readonly deadline: Deadline;
 }
 
 /** The rows that a submit inserts for one run. */
@@ -63,6 +72,10 @@ function runRow(graph: Graph, run: NewRun): RunRow {
     idempotencyKey: run.idempotencyKey,
     priority: run.priority,
     queue: run.queue,
+    failFast: run.failFast ? true : null,
+    retentionMs: run.retentionMs,
+    deadlineAfterMs: run.deadline.afterMs,
+    deadlineAt: run.deadline.at,
   };
 }
 

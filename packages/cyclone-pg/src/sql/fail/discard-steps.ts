@@ -19,11 +19,13 @@ export interface DiscardStepsRow {
   readonly cancelled: number;
   readonly ended_ids: readonly string[] | null;
   readonly ended_names: readonly string[] | null;
+  /** Some runs fail fast, and have live nodes: `find_overdue_runs` finds them. */
+  readonly failing_fast: boolean;
 }
 
 /**
  * running → discarded for a batch; everything downstream → cancelled; the run gets the first error and fails once nothing else can
- * proceed. The closure comes from cyclone_deps, which never changes after submit. All downstream of a discarded node is pending
+ * proceed. One that fails fast is overdue from now on, so that `end_runs` ends it. The closure comes from cyclone_deps, which never changes after submit. All downstream of a discarded node is pending
  * or already cancelled, so that one state is enough. A member with outcome `reclaimed` moves only if its lease is still expired.
  */
 export const discardSteps = defineStatement<DiscardStepsParams, DiscardStepsRow>({
@@ -121,14 +123,16 @@ counted as (
   update ${t.runs} r
   set remaining = r.remaining - l.n, failed = r.failed + l.failed, error = coalesce(r.error, l.error),
     state = case when r.remaining = l.n and r.state = 'running' then 'failed'::${t.runState} else r.state end,
-    finished_at = case when r.remaining = l.n and r.state = 'running' then l.at else r.finished_at end
+    finished_at = case when r.remaining = l.n and r.state = 'running' then l.at else r.finished_at end,
+    deadline = case when r.fail_fast and r.remaining > l.n and r.state = 'running' then l.at else r.deadline end
   from locked_runs l
   where r.bucket = $1::smallint and r.id = l.run_id and case when r.remaining >= l.n then true else ${costlyFalse("l.n")} end
-  returning r.id, r.name, r.state
+  returning r.id, r.name, r.state, r.fail_fast
 )
 select (select array_agg(ord) from done) as done, (select count(*) from cancelled)::int as cancelled,
   (select jsonb_agg(id) from counted where state <> 'running') as ended_ids,
-  (select jsonb_agg(name) from counted where state <> 'running') as ended_names`,
+  (select jsonb_agg(name) from counted where state <> 'running') as ended_names,
+  exists (select from counted where state = 'running' and fail_fast) as failing_fast`,
   params: (p) => [p.bucket, p.runIds, p.keys, p.items, p.epochs, p.outcomes, p.errors, p.owner],
   sample: {
     bucket: 0,

@@ -3,11 +3,13 @@ import { depRecords, runRecords, type SubmitParams, stepRecords } from "./rows.t
 
 /** The insert of runs that both submits share; `$2` is {@link runRecords}. */
 export const insertRunsText = (t: Tables): string => `
-  insert into ${t.runs} as r (bucket, id, kind, name, remaining, result_key, result_node, result_path, input, tags, idempotency_key, priority, queue)
+  insert into ${t.runs} as r (bucket, id, kind, name, remaining, result_key, result_node, result_path, input, tags, idempotency_key, priority, queue, fail_fast,
+    retention_ms, deadline)
   select $1::smallint, x.id, x.kind::${t.runKind}, x.name, x.remaining,
-    x.result_key, x.result_node, x.result_path, x.input -> 0, x.tags, x.idempotency_key, x.priority, x.queue
+    x.result_key, x.result_node, x.result_path, x.input -> 0, x.tags, x.idempotency_key, x.priority, x.queue, x.fail_fast,
+    x.retention_ms, coalesce(x.deadline_at, statement_timestamp() + x.deadline_ms * interval '1 millisecond')
   from jsonb_to_recordset($2::jsonb) as x(id uuid, kind text, name text, remaining int, result_key int, result_node text, result_path text, input jsonb,
-    tags text[], idempotency_key text, priority smallint, queue text)`;
+    tags text[], idempotency_key text, priority smallint, queue text, fail_fast boolean, retention_ms bigint, deadline_ms float8, deadline_at timestamptz)`;
 
 /** The inserts of edges and nodes that both submits share; `only` is a condition on `x.run_id`. */
 export const insertNodesText = (t: Tables, only: string): string => `

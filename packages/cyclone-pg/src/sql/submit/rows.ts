@@ -16,6 +16,12 @@ export interface RunRow {
   readonly idempotencyKey: string | null;
   readonly priority: number | null;
   readonly queue: string | null;
+  /** null: false. */
+  readonly failFast: true | null;
+  readonly retentionMs: number | null;
+  /** From the statement's time on. */
+  readonly deadlineAfterMs: number | null;
+  readonly deadlineAt: string | null;
 }
 
 /** One node as submit inserts it. */
@@ -82,6 +88,10 @@ function runRecord(r: RunRow): string {
     idempotency_key: r.idempotencyKey ?? undefined,
     priority: r.priority ?? undefined,
     queue: r.queue ?? undefined,
+    fail_fast: r.failFast ?? undefined,
+    retention_ms: r.retentionMs ?? undefined,
+    deadline_ms: r.deadlineAfterMs ?? undefined,
+    deadline_at: r.deadlineAt ?? undefined,
   });
   return withInput(record, r.input);
 }
@@ -162,6 +172,10 @@ export const sampleSubmit: SubmitParams = {
       idempotencyKey: "k",
       priority: null,
       queue: null,
+      failFast: true,
+      retentionMs: 1_000,
+      deadlineAfterMs: 1_000,
+      deadlineAt: null,
     },
   ],
   steps: [

@@ -13,7 +13,9 @@ export interface LookRow {
   readonly due: boolean;
   readonly expired: boolean;
   readonly unactivated: boolean;
-  /** Milliseconds until the next scheduled step is due, null: none is scheduled. */
+  /** Runs whose deadline has passed, or that fail fast. */
+  readonly overdue: boolean;
+  /** Milliseconds until the next scheduled step is due or the next deadline passes, null: there is none. */
   readonly next_due_ms: number | null;
 }
 
@@ -52,7 +54,8 @@ select
     order by s.finished_at
     limit 1
   ), false) as unactivated,
-  (extract(epoch from n.available_at - statement_timestamp()) * 1000)::float8 as next_due_ms
+  coalesce(d.deadline < statement_timestamp(), false) as overdue,
+  (extract(epoch from least(n.available_at, d.deadline) - statement_timestamp()) * 1000)::float8 as next_due_ms
 from (select) one
 left join lateral (
   select s.available_at
@@ -60,7 +63,14 @@ left join lateral (
   where s.bucket = $1::smallint and s.state = 'scheduled' and s.available_at is not null
   order by s.available_at
   limit 1
-) n on true`,
+) n on true
+left join lateral (
+  select r.deadline
+  from ${t.runs} r
+  where r.bucket = $1::smallint and r.state = 'running' and r.deadline is not null
+  order by r.deadline
+  limit 1
+) d on true`,
   params: (p) => [p.bucket, p.queues, p.steps, p.unactivatedAfterMs],
   sample: { bucket: 0, queues: ["default"], steps: ["fetch"], unactivatedAfterMs: 1000 },
 });

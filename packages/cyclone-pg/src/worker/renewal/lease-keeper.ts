@@ -69,6 +69,12 @@ export class LeaseKeeper {
     else this.#send({ kind: "progress", id, fraction, message });
   }
 
+  /** At once, to learn which leases are gone. */
+  renewNow(): void {
+    if (this.#loop !== undefined) this.#loop.renewNow();
+    else this.#send({ kind: "renew" });
+  }
+
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#onReady();

@@ -23,6 +23,7 @@ export type ToRenewal =
   | { readonly kind: "add"; readonly leases: readonly NumberedLease[] }
   | { readonly kind: "remove"; readonly ids: readonly number[] }
   | { readonly kind: "progress"; readonly id: number; readonly fraction: number; readonly message: string | null }
+  | { readonly kind: "renew" }
   | { readonly kind: "password"; readonly password: string }
   | { readonly kind: "no-password"; readonly message: string }
   | { readonly kind: "stop" };

@@ -31,6 +31,10 @@ export class RenewalLoop {
   #timer: LongTimeout | undefined;
   #running: Promise<void> | undefined;
   #stopped = false;
+  /** Asked for while a renewal, or a connect, was under way. */
+  #wanted = false;
+  /** What the timer will do. */
+  #next: (() => Promise<void>) | undefined;
   /** The main loop was stuck for so long that its leases weren't renewed. */
   #gaveUp = false;
 
@@ -59,6 +63,12 @@ export class RenewalLoop {
     if (this.#leases.has(id)) this.#progress.set(id, { fraction, message });
   }
 
+  /** At once, or again as soon as the renewal under way has ended. */
+  renewNow(): void {
+    if (this.#timer === undefined) this.#wanted = true;
+    else this.#later(0, this.#next);
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.clear();
@@ -68,9 +78,16 @@ export class RenewalLoop {
 
   #later(delayMs: number, next: () => Promise<void> = () => this.#turn()): void {
     if (this.#stopped) return;
-    this.#timer = setLongTimeout(() => {
-      this.#running = next();
-    }, delayMs);
+    this.#next = next;
+    this.#timer?.clear();
+    this.#timer = setLongTimeout(
+      () => {
+        this.#timer = undefined;
+        this.#wanted = false;
+        this.#running = next();
+      },
+      this.#wanted ? 0 : delayMs,
+    );
   }
 
   async #connect(): Promise<void> {

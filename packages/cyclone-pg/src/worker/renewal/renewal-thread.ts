@@ -45,6 +45,8 @@ parentPort?.on("message", (message: ToRenewal) => {
       return loop.remove(message.ids);
     case "progress":
       return loop.progress(message.id, message.fraction, message.message);
+    case "renew":
+      return loop.renewNow();
     case "password":
       for (const { resolve } of waiting.splice(0)) resolve(message.password);
       return undefined;

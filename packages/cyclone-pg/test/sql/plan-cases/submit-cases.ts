@@ -20,6 +20,10 @@ function run(n: number, nodes: number, key: string | null): RunRow {
     tags: null,
     idempotencyKey: key,
     priority: null,
+    failFast: null,
+    retentionMs: null,
+    deadlineAfterMs: null,
+    deadlineAt: null,
     queue: null,
   };
 }

@@ -103,7 +103,7 @@ export const graphChecks: readonly Check[] = [
       where case r.state::text
         when 'running' then r.finished_at is not null or coalesce(c.completed + c.discarded + c.cancelled - c.unactivated, 0) = coalesce(c.nodes, 0)
         when 'completed' then r.finished_at is null or c.completed - c.unactivated < c.nodes
-        when 'failed' then r.finished_at is null or coalesce(c.discarded, 0) = 0
+        when 'failed' then r.finished_at is null or (coalesce(c.discarded, 0) = 0 and r.deadline is null)
         else r.finished_at is null
       end`,
   },

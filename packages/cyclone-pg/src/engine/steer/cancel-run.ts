@@ -1,0 +1,44 @@
+import type { RunState } from "../../model/states.ts";
+import { endRuns } from "../../sql/steer/end-runs.ts";
+import { findUncountedNodes } from "../../sql/steer/find-uncounted-nodes.ts";
+import type { EndedRun } from "../outcome.ts";
+import { type RunStatement, recordBatch } from "../record/record-batch.ts";
+
+// cancel: pending · scheduled · available · running · waiting → cancelled, run → cancelled. One transaction: a crash before its commit
+// leaves the run as it was, after it nothing is missing but wake-ups. Locks: the run's live rows by key, then the run's row.
+
+export interface RunPlace {
+  readonly bucket: number;
+  readonly runId: string;
+}
+
+/** What a cancel or retry has to do before it can be carried out. */
+export interface Counted {
+  readonly ended: readonly EndedRun[];
+  readonly activated: number;
+}
+
+/** Cancels a run that has live nodes. @returns the run, if this is what ended it */
+export async function cancelRun(
+  run: RunStatement,
+  { bucket, runId }: RunPlace,
+  reason: string | null,
+): Promise<EndedRun | undefined> {
+  const [row] = await run(endRuns, { bucket, runIds: [runId], state: "cancelled", reason, error: null });
+  const name = row?.ended_names?.[0];
+  return name === undefined ? undefined : { runId, name, state: "cancelled" satisfies RunState };
+}
+
+/**
+ * Activates what completionTxs have completed without anybody's having told the run: after that a run without live nodes has ended, and one that
+ * has ended may be retried.
+ */
+export async function countCompletions(run: RunStatement, { bucket, runId }: RunPlace): Promise<Counted> {
+  const nodes = await run(findUncountedNodes, { bucket, runId });
+  if (nodes.length === 0) return { ended: [], activated: 0 };
+  const settlements = nodes.map(({ key, item, epoch }) => ({
+    lease: { bucket, runId, key, item, epoch },
+    outcome: { kind: "committed" } as const,
+  }));
+  return recordBatch(run, "complete", settlements, "");
+}

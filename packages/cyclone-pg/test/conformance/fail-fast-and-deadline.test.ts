@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { defineStep, defineWorkflow, RunFailedError } from "../../src/index.ts";
+import { stepRow, stepRows } from "../support/engine-rows.ts";
+import { latch } from "../support/latch.ts";
+import { eventsOf, testClient, testWorker } from "../support/test-client.ts";
+import { useTestDatabase } from "../support/test-database.ts";
+
+const database = useTestDatabase();
+const add = defineStep("add", async (_ctx, n: number) => n + 1);
+const bad = defineStep("bad", { maxAttempts: 1 }, async () => {
+  throw new Error("bad for good");
+});
+
+describe("a workflow with failFast, of which a node is discarded", () => {
+  it("cancels the rest at once: of 100 branches nothing starts any more, what runs hears it, and no row stays open", async () => {
+    const [entered, reason] = [latch(), latch<unknown>()];
+    const running = defineStep("running-branch", async (ctx, n: number) => {
+      entered.open();
+      await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+      reason.open(ctx.signal.reason);
+      return n;
+    });
+    const slow = defineStep("delayed-bad", { maxAttempts: 1 }, async () => {
+      await entered.opened;
+      throw new Error("bad for good");
+    });
+    const flow = defineWorkflow("fails-fast", { failFast: true }, (b) => {
+      running.do(b, 0);
+      slow.do(b);
+      for (let n = 0; n < 100; n++) add.do(b, add.do(b, n, { queue: "unserved" }));
+    });
+    const worker = await testWorker(database, [running, slow, add], { queues: { default: 5 }, leaseTtl: "60s" });
+    const failed = eventsOf(worker, "run.failed");
+    const run = await flow.submit(testClient(database));
+    expect(await run.wait()).toMatchObject({
+      state: "failed",
+      error: { message: "bad for good", node: "delayed-bad" },
+    });
+    expect(await reason.opened).toBeInstanceOf(RunFailedError);
+    await worker.stop();
+    const states = (await stepRows(database, run.id)).map(({ state }) => state);
+    expect(states[1]).toBe("discarded");
+    expect(states.filter((state) => state === "cancelled")).toHaveLength(201);
+    const { rows } = await database.query("select remaining, failed from cyclone_runs where id = $1", [run.id]);
+    expect(rows).toEqual([{ remaining: 0, failed: 1 }]);
+    expect(failed).toEqual([{ runId: run.id, name: "fails-fast" }]);
+  });
+
+  it("fails just as without it when nothing else is open, and can be retried as a whole", async () => {
+    let broken = true;
+    const first = defineStep("broken-first", { maxAttempts: 1 }, async () => {
+      if (broken) throw new Error("broken");
+      return 1;
+    });
+    const flow = defineWorkflow("fails-fast-alone", { failFast: true }, (b) => add.do(b, first.do(b)));
+    await testWorker(database, [first, add]);
+    const run = await flow.submit(testClient(database));
+    expect(await run.wait()).toMatchObject({ state: "failed", error: { message: "broken" } });
+    broken = false;
+    await run.retry();
+    expect(await run.result()).toBe(2);
+  });
+
+  it("is ended by any worker's sweep if the one that discarded the node dies before it cancels the rest", async () => {
+    const flow = defineWorkflow("fails-fast-later", { failFast: true }, (b) => {
+      bad.do(b);
+      add.do(b, 1, { queue: "unserved" });
+    });
+    const run = await flow.submit(testClient(database));
+    // As the discarding transaction leaves it.
+    await database.query(
+      "update cyclone_steps set state = 'discarded', finished_at = statement_timestamp(), attempts = 1 where run_id = $1 and node = 'bad'",
+      [run.id],
+    );
+    await database.query(
+      'update cyclone_runs set remaining = 1, failed = 1, error = \'{"name": "Error", "message": "bad for good"}\', deadline = statement_timestamp() where id = $1',
+      [run.id],
+    );
+    await testWorker(database, [bad, add], { queues: { default: 1 } });
+    expect(await run.wait()).toMatchObject({ state: "failed", error: { message: "bad for good" } });
+    expect(await stepRow(database, run.id, "add")).toMatchObject({ state: "cancelled" });
+  });
+});
+
+describe("a deadline", () => {
+  it("fails the run: what hasn't ended is cancelled, what runs hears it", async () => {
+    const reason = latch<unknown>();
+    const endless = defineStep("endless", async (ctx) => {
+      await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+      reason.open(ctx.signal.reason);
+    });
+    const flow = defineWorkflow("overdue", (b) => {
+      const first = add.do(b, 1);
+      endless.do(b, undefined, { after: [first] });
+      add.do(b, first, { queue: "unserved" });
+    });
+    const worker = await testWorker(database, [add, endless], {
+      queues: { default: 5 },
+      leaseTtl: "60s",
+      pollInterval: "10s",
+    });
+    const run = await flow.submit(testClient(database), undefined, { deadline: "1500ms" });
+    const began = performance.now();
+    expect(await run.wait()).toMatchObject({
+      state: "failed",
+      error: { code: "CYCLONE_DEADLINE", name: "DeadlineError", message: expect.stringContaining("deadline") },
+    });
+    expect(performance.now() - began).toBeGreaterThan(1_000);
+    expect(await reason.opened).toMatchObject({ code: "CYCLONE_RUN_FAILED" });
+    await worker.stop();
+    expect((await stepRows(database, run.id)).map(({ state }) => state)).toEqual([
+      "completed",
+      "cancelled",
+      "cancelled",
+    ]);
+  });
+
+  it("that a run meets changes nothing, and one that has passed at the start ends it before anything is called", async () => {
+    const producer = testClient(database);
+    const late = await add.enqueue(producer, 1, { deadline: new Date(0), queue: "unserved" });
+    const farOff = new Date(Date.now() + 3_600_000).toISOString();
+    const intime = await add.enqueue(producer, 1, { deadline: farOff });
+    await testWorker(database, [add], { queues: { default: 5 } });
+    expect(await intime.result()).toBe(2);
+    expect(await late.wait()).toMatchObject({ state: "failed", error: { code: "CYCLONE_DEADLINE" } });
+    expect(await stepRow(database, late.id)).toMatchObject({ state: "cancelled", attempts: 0 });
+  });
+
+  it("no longer holds when the run is retried", async () => {
+    const producer = testClient(database);
+    const job = await add.enqueue(producer, 1, { deadline: 0, queue: "unserved" });
+    await testWorker(database, [add], { queues: { default: 5 } });
+    expect((await job.wait()).state).toBe("failed");
+    await job.retry();
+    await testWorker(database, [add], { queues: { unserved: 1 } });
+    expect(await job.result()).toBe(2);
+  });
+
+  it("that isn't one is a clear error, and nothing is written", async () => {
+    const producer = testClient(database);
+    for (const deadline of ["soon", "2030-01-01", -1, new Date(Number.NaN)]) {
+      await expect(add.enqueue(producer, 1, { deadline })).rejects.toMatchObject({
+        code: "CYCLONE_INVALID_OPTION",
+        option: "deadline",
+      });
+    }
+  });
+});
