@@ -1,4 +1,5 @@
 export type { Action, ActionContract, ActionOptions } from "./builder/action.ts";
+export type { Around } from "./builder/around.ts";
 export type { Builder } from "./builder/builder.ts";
 export type { ClientLike } from "./builder/client-port.ts";
 export type { AbortReason, CompletionTx, CompletionTxOptions, Context } from "./builder/context.ts";
@@ -29,6 +30,7 @@ export {
   ShutdownError,
   TimeoutError,
 } from "./errors/abort-errors.ts";
+export { AroundError } from "./errors/around-error.ts";
 export { ClientStoppedError } from "./errors/client-stopped-error.ts";
 export type { ErrorCode } from "./errors/codes.ts";
 export { CompletionTxError } from "./errors/completion-tx-error.ts";

@@ -1,5 +1,6 @@
 import type { Pool, PoolConfig } from "pg";
 import type { Action } from "../builder/action.ts";
+import type { Around } from "../builder/around.ts";
 import { type DefinitionRuntime, definitionOf } from "../builder/definition.ts";
 import type { Step } from "../builder/step.ts";
 import type { Workflow } from "../builder/workflow.ts";
@@ -62,6 +63,8 @@ export interface ClientOptions {
    * attempts, and frees their idempotency keys. Give all workers the same. @default "14d"
    */
   retention?: Duration;
+  /** Called around each handler's call here, for what concerns all of them: context, logging, timing. @default none */
+  around?: Around;
   /** Where messages go. @default console, warnings and errors only */
   log?: Logger;
 }
@@ -87,6 +90,7 @@ export interface ResolvedClientOptions {
   readonly maxInputBytes: number;
   readonly preparedStatements: PreparedStatements;
   readonly retentionMs: number;
+  readonly around: Around | undefined;
   readonly log: Logger;
 }
 
@@ -107,6 +111,7 @@ const KNOWN = [
   "maxInputBytes",
   "preparedStatements",
   "retention",
+  "around",
   "log",
 ] as const satisfies readonly (keyof ClientOptions)[];
 
@@ -160,6 +165,7 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
     maxInputBytes: wholeNumber(options.maxInputBytes ?? DEFAULTS.maxInputBytes, "maxInputBytes", 1, INPUT_BYTES_MAX),
     preparedStatements: preparedStatements(options.preparedStatements),
     retentionMs: duration(options.retention ?? DEFAULTS.retention, "retention", 0),
+    around: middleware(options.around),
     log: options.log ?? consoleLog,
   };
 }
@@ -233,6 +239,11 @@ function preparedStatements(value: unknown): PreparedStatements {
   if (value === undefined || value === "auto") return "auto";
   if (typeof value === "boolean") return value;
   throw new InvalidOptionError("preparedStatements", 'preparedStatements must be "auto", true or false');
+}
+
+function middleware(value: Around | undefined): Around | undefined {
+  if (value === undefined || typeof value === "function") return value;
+  throw new InvalidOptionError("around", "around must be a function (ctx, next) that calls next() once");
 }
 
 function flag(value: unknown, option: string): boolean {

@@ -22,6 +22,7 @@ export const ERROR_CODES = {
   CYCLONE_SCHEMA_VERSION: { error: "SchemaVersionError", meaning: "the tables are missing, too old or too new" },
   CYCLONE_CONNECTION: { error: "ConnectionError", meaning: "no usable connection to Postgres" },
   CYCLONE_COMPLETION_TX: { error: "CompletionTxError", meaning: "the completion transaction was misused" },
+  CYCLONE_AROUND: { error: "AroundError", meaning: "the client's middleware was misused" },
   CYCLONE_RUN_CANCELLED: { error: "RunCancelledError", meaning: "the run was cancelled" },
   CYCLONE_RUN_FAILED: { error: "RunFailedError", meaning: "the run has failed while this node was running" },
   CYCLONE_LEASE_LOST: { error: "LeaseLostError", meaning: "the node no longer belongs to this worker" },

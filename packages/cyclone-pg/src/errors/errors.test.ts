@@ -29,6 +29,7 @@ const EXAMPLES: readonly CycloneError[] = [
   new face.SchemaVersionError({ reason: "missing", schema: "public", found: null, expected: 1 }),
   new face.ConnectionError("m"),
   new face.CompletionTxError("m"),
+  new face.AroundError("m"),
   new face.RunCancelledError("r", "why"),
   new face.RunFailedError("r"),
   new face.LeaseLostError("r", "n"),

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Around } from "../builder/around.ts";
 import type { DefinitionRuntime } from "../builder/definition.ts";
 import { BorrowedConnections } from "../db/borrowed-connections.ts";
 import { type ConnectionSource, newClient } from "../db/connection-source.ts";
@@ -43,6 +44,7 @@ export interface WorkerOptions {
   readonly maxInputBytes: number;
   readonly retentionMs: number;
   readonly preparedStatements: PreparedStatements;
+  readonly around: Around | undefined;
   readonly budget: ConnectionBudget;
   readonly log: Logger;
   readonly reports: WorkerReports;
@@ -355,11 +357,12 @@ export class Worker {
   }
 
   #makeEnvironment(timeoutMs: number): CallEnvironment {
-    const { tables, log, reports, leaseMs, maxPayloadBytes, maxInputBytes } = this.#options;
+    const { tables, log, reports, leaseMs, maxPayloadBytes, maxInputBytes, around } = this.#options;
     return {
       log,
       maxPayloadBytes,
       maxInputBytes,
+      around,
       beginTx: (isolation) =>
         CompletionTransaction.begin({
           connections: this.#txConnections,

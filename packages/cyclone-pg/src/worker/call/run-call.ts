@@ -1,6 +1,8 @@
+import type { Around } from "../../builder/around.ts";
 import { bindInput } from "../../builder/bind-input.ts";
 import type { DefinitionRuntime } from "../../builder/definition.ts";
 import { isConnectionFailure, isInterruption } from "../../db/database-errors.ts";
+import type { ClaimedStep } from "../../engine/claim/claimed-step.ts";
 import { type CallEnd, decideFailure } from "../../engine/fail/decide-failure.ts";
 import type { Lease } from "../../engine/lease.ts";
 import type { Outcome } from "../../engine/outcome.ts";
@@ -10,11 +12,13 @@ import { encodePayload } from "../../model/payload.ts";
 import { validate } from "../../model/schema.ts";
 import { type LongTimeout, setLongTimeout } from "../long-timeout.ts";
 import type { ActiveCall } from "./active-call.ts";
+import { callAround } from "./call-around.ts";
 import { type ContextEnvironment, HandlerContext } from "./handler-context.ts";
 
 export interface CallEnvironment extends ContextEnvironment {
   readonly maxPayloadBytes: number;
   readonly maxInputBytes: number;
+  readonly around: Around | undefined;
   /** Whether a COMMIT whose reply was lost has been carried out; waits until that is certain. */
   readonly lookUpCommit: (lease: Lease) => Promise<boolean>;
   /** The outcome that is to be recorded; `undefined`: the lease is lost, there is nothing to record. */
@@ -68,28 +72,40 @@ async function evaluate(
 ): Promise<Evaluation> {
   const { step } = call;
   if (step.oversized) return { kind: "unstorable", thrown: oversized(step.node, environment.maxInputBytes) };
-  let value: unknown;
+  const ctx = new HandlerContext(call, environment);
+  let output: string | null = null;
+  let unstorable: unknown;
+  const handle = async (input: unknown): Promise<unknown> => {
+    const value = await definition.handler?.(ctx, input);
+    refuseLate(call);
+    if (definition.kind === "action") return value;
+    const what = `the output of node "${step.node}"`;
+    const { output: schema } = definition.options;
+    const valid = schema === undefined ? value : await validate(schema, value, what);
+    try {
+      // Here already, so that nothing that a middleware does with the value changes what is stored.
+      output = encodePayload(valid, what, environment.maxPayloadBytes);
+    } catch (thrown) {
+      unstorable = thrown;
+      throw thrown;
+    }
+    return value;
+  };
   try {
-    const { input: inputSchema, output: outputSchema } = definition.options;
-    const bound = inputOf(step);
-    const input =
-      inputSchema === undefined ? bound : await validate(inputSchema, bound, `the input of node "${step.node}"`);
-    value = await definition.handler?.(new HandlerContext(call, environment), input);
-    // A result that comes after the timeout is refused, though it may come within the grace.
-    if (call.abortReason instanceof TimeoutError) return { kind: "timed_out", thrown: call.abortReason };
-    if (definition.kind === "action") return { kind: "returned", output: null };
-    if (outputSchema !== undefined) value = await validate(outputSchema, value, `the output of node "${step.node}"`);
+    const input = await inputOf(step, definition);
+    if (environment.around === undefined) await handle(input);
+    else await callAround(environment.around, ctx, () => handle(input));
+    refuseLate(call);
+    return { kind: "returned", output };
   } catch (thrown) {
+    if (thrown === unstorable && thrown instanceof InvalidPayloadError) return { kind: "unstorable", thrown };
     return endOf(call, thrown);
   }
-  try {
-    return {
-      kind: "returned",
-      output: encodePayload(value, `the output of node "${step.node}"`, environment.maxPayloadBytes),
-    };
-  } catch (thrown) {
-    return thrown instanceof InvalidPayloadError ? { kind: "unstorable", thrown } : { kind: "threw", thrown };
-  }
+}
+
+/** A result that comes after the timeout is refused, though it may come within the grace. */
+function refuseLate(call: ActiveCall): void {
+  if (call.abortReason instanceof TimeoutError) throw call.abortReason;
 }
 
 function oversized(node: string, maxInputBytes: number): InvalidPayloadError {
@@ -99,12 +115,14 @@ function oversized(node: string, maxInputBytes: number): InvalidPayloadError {
   );
 }
 
-/** The bound input of a claimed step. */
-function inputOf(step: {
-  hasInput: boolean;
-  input: unknown;
-  outputs: readonly (readonly unknown[])[] | null;
-}): unknown {
+/** The input of a claimed step, bound, and as its schema gives it. */
+function inputOf(step: ClaimedStep, definition: DefinitionRuntime): unknown {
+  const bound = boundInput(step);
+  const { input: schema } = definition.options;
+  return schema === undefined ? bound : validate(schema, bound, `the input of node "${step.node}"`);
+}
+
+function boundInput(step: ClaimedStep): unknown {
   if (!step.hasInput) return undefined;
   if (step.outputs === null) return step.input;
   return bindInput(
