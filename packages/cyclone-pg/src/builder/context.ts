@@ -23,6 +23,8 @@ export interface Context {
   readonly snoozes: number;
   /** `runId/node`, stable over retries and reclaims: the key for effects outside Postgres. */
   readonly idempotencyKey: string;
+  /** The `traceparent` that the run was started with. */
+  readonly traceparent: string | undefined;
   /** Fires when this call's outcome no longer counts, or should end soon; `signal.reason` is an {@link AbortReason}. */
   readonly signal: AbortSignal;
   /** Goes to the client's logger, with the run, node and attempt as fields. */

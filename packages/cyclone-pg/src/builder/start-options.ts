@@ -37,6 +37,8 @@ export interface StartOptions {
    */
   // oxlint-disable-next-line typescript/no-redundant-type-constituents -- names say what a text may be
   deadline?: Instant | Duration;
+  /** The span that starts the run, as the header of W3C Trace Context; handlers read it as `ctx.traceparent`. @default none */
+  traceparent?: string;
 }
 
 /** The options of many starts, shared; only the key is per input. */

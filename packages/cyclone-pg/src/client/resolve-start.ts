@@ -6,6 +6,7 @@ import { toMilliseconds } from "../model/duration.ts";
 import { checkPriority } from "../model/execution-limits.ts";
 import { checkName, checkTag } from "../model/names.ts";
 import { rejectUnknownKeys } from "../model/options.ts";
+import { checkTraceparent } from "../model/traceparent.ts";
 
 /** The options of a start, checked. */
 export interface ResolvedStart {
@@ -16,6 +17,7 @@ export interface ResolvedStart {
   readonly priority: number | undefined;
   readonly retentionMs: number | null;
   readonly deadline: Deadline;
+  readonly traceparent: string | null;
 }
 
 const KNOWN = [
@@ -28,12 +30,13 @@ const KNOWN = [
   "queue",
   "retention",
   "deadline",
+  "traceparent",
 ] as const satisfies readonly (keyof StartOptions)[];
 
 /** @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) */
 export function resolveStart(options: StartOptions | StartManyOptions<unknown> = {}, what = "start"): ResolvedStart {
   rejectUnknownKeys(options, KNOWN, what);
-  const { tx, tags, queue, priority, retention, deadline } = options;
+  const { tx, tags, queue, priority, retention, deadline, traceparent } = options;
   if (isPool(tx)) {
     throw new InvalidOptionError(
       "tx",
@@ -54,6 +57,7 @@ export function resolveStart(options: StartOptions | StartManyOptions<unknown> =
     priority: priority === undefined ? undefined : checkPriority(priority, what),
     retentionMs: retention === undefined ? null : toMilliseconds(retention, "retention"),
     deadline: deadlineOf(deadline),
+    traceparent: traceparent === undefined ? null : checkTraceparent(traceparent),
   };
 }
 

@@ -8,7 +8,7 @@ import { seedStatistics } from "./seed-statistics.ts";
  * - A node's `key` is its index in the builder, which is topological: ascending (run, key, item) is the lock order. The
  *   item tasks of a forEach have the key of their node and items -1, -2 …, so that they sort before it; all others have item 0.
  * - `downs` (keys of downstream nodes), `refs` and `ref_paths` (what of which upstream the input refers to) repeat
- *   cyclone_deps for the hot path, which reads one row and no second table.
+ *   cyclone_deps for the hot path, which reads one row and no second table; so does `traceparent` the run's.
  */
 export const initial = (t: Tables, bucketCount: number): string => `
 create type ${t.runState} as enum ('running', 'completed', 'failed', 'cancelled');
@@ -92,6 +92,7 @@ create table ${t.steps} (
   started_at timestamptz,
   finished_at timestamptz,
   timeout_ms bigint,
+  traceparent text,
   unactivated boolean,
   downs int[],
   refs int[],

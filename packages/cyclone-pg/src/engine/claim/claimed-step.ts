@@ -15,6 +15,8 @@ export interface ClaimedStep extends Lease {
   readonly snoozes: number;
   /** The node's own timeout; null: the step's. */
   readonly timeoutMs: number | null;
+  /** The run's; null: none. */
+  readonly traceparent: string | null;
   readonly hasInput: boolean;
   /** The declared input; with references if `outputs` isn't null. */
   readonly input: unknown;
@@ -39,6 +41,7 @@ export function claimedStep(bucket: number, row: ClaimedRow): ClaimedStep {
     maxReclaims: row.max_reclaims,
     snoozes: row.snoozes,
     timeoutMs: row.timeout_ms,
+    traceparent: row.traceparent,
     hasInput: row.has_input,
     input: row.input,
     outputs: row.outputs,

@@ -22,6 +22,7 @@ export interface SubmitSettings {
   readonly tags: readonly string[] | null;
   readonly retentionMs: number | null;
   readonly deadline: Deadline;
+  readonly traceparent: string | null;
   readonly maxPayloadBytes: number;
 }
 
@@ -46,7 +47,7 @@ export function newEntries(
 
 /** Draws the graphs one after the other and gives batches as they fill up, so that memory stays bounded. */
 export async function* drawBatches(entries: readonly Entry[], settings: SubmitSettings): AsyncGenerator<SubmitBatch> {
-  const { definition, queue, priority, tags, deadline, maxPayloadBytes } = settings;
+  const { definition, queue, priority, tags, deadline, traceparent, maxPayloadBytes } = settings;
   const batches = new Batches();
   for (const { input, id, bucket, key } of entries) {
     const graph = graphOf(definition, input, { queue, priority, maxPayloadBytes });
@@ -62,6 +63,7 @@ export async function* drawBatches(entries: readonly Entry[], settings: SubmitSe
       failFast: definition.options.failFast,
       retentionMs: settings.retentionMs ?? definition.options.retentionMs,
       deadline,
+      traceparent,
     };
     yield* batches.add(bucket, rowsOf(graph instanceof Promise ? await graph : graph, run));
   }

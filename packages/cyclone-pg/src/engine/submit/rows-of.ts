@@ -22,6 +22,7 @@ export interface NewRun {
   readonly failFast: boolean;
   readonly retentionMs: number | null;
   readonly deadline: Deadline;
+  readonly traceparent: string | null;
 }
 
 /** The rows that a submit inserts for one run. */
@@ -47,6 +48,7 @@ export function rowsOf(graph: Graph, run: NewRun): RunRows {
       maxAttempts: node.maxAttempts,
       maxReclaims: node.maxReclaims,
       timeoutMs: node.timeoutMs,
+      traceparent: run.traceparent,
       downs: downs[node.key] ?? null,
       refs: node.references.length === 0 ? null : node.references.map((reference) => reference.key),
       refPaths: node.references.length === 0 ? null : node.references.map((reference) => reference.path),
@@ -76,6 +78,7 @@ function runRow(graph: Graph, run: NewRun): RunRow {
     retentionMs: run.retentionMs,
     deadlineAfterMs: run.deadline.afterMs,
     deadlineAt: run.deadline.at,
+    traceparent: run.traceparent,
   };
 }
 

@@ -37,6 +37,7 @@ export interface ClaimedRow {
   readonly max_reclaims: number | null;
   readonly snoozes: number;
   readonly timeout_ms: number | null;
+  readonly traceparent: string | null;
   readonly has_input: boolean;
   readonly input: unknown;
   /** The references together are larger than `inputBytesMax`, and weren't read. */
@@ -110,7 +111,7 @@ claimed as (
   where s.bucket = $1::smallint and s.run_id = p.run_id and s.key = p.key and s.item = p.item
     and case when s.state = 'available' then true else ${costlyFalse("p.key")} end
   returning s.run_id, s.key, s.item, s.node, s.step, s.queue, s.lease_epoch, s.attempts, s.max_attempts, s.reclaims, s.max_reclaims, s.snoozes,
-    s.timeout_ms, s.priority, s.available_at, s.input, s.refs, s.ref_paths
+    s.timeout_ms, s.traceparent, s.priority, s.available_at, s.input, s.refs, s.ref_paths
 ),
 sized as materialized (
   select c.*,
@@ -126,7 +127,7 @@ sized as materialized (
   from claimed c
 )
 select z.seen, c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
-  c.timeout_ms, c.input is not null as has_input, c.input, coalesce(c.oversized, false) as oversized,
+  c.timeout_ms, c.traceparent, c.input is not null as has_input, c.input, coalesce(c.oversized, false) as oversized,
   case when c.refs is not null and c.oversized is not true then (
     select jsonb_agg(case when v.output is null then '[]'::jsonb else jsonb_build_array(v.output) end order by v.i)
     from (

@@ -4,12 +4,12 @@ import { depRecords, runRecords, type SubmitParams, stepRecords } from "./rows.t
 /** The insert of runs that both submits share; `$2` is {@link runRecords}. */
 export const insertRunsText = (t: Tables): string => `
   insert into ${t.runs} as r (bucket, id, kind, name, remaining, result_key, result_node, result_path, input, tags, idempotency_key, priority, queue, fail_fast,
-    retention_ms, deadline)
+    retention_ms, deadline, traceparent)
   select $1::smallint, x.id, x.kind::${t.runKind}, x.name, x.remaining,
     x.result_key, x.result_node, x.result_path, x.input -> 0, x.tags, x.idempotency_key, x.priority, x.queue, x.fail_fast,
-    x.retention_ms, coalesce(x.deadline_at, statement_timestamp() + x.deadline_ms * interval '1 millisecond')
+    x.retention_ms, coalesce(x.deadline_at, statement_timestamp() + x.deadline_ms * interval '1 millisecond'), x.traceparent
   from jsonb_to_recordset($2::jsonb) as x(id uuid, kind text, name text, remaining int, result_key int, result_node text, result_path text, input jsonb,
-    tags text[], idempotency_key text, priority smallint, queue text, fail_fast boolean, retention_ms bigint, deadline_ms float8, deadline_at timestamptz)`;
+    tags text[], idempotency_key text, priority smallint, queue text, fail_fast boolean, retention_ms bigint, deadline_ms float8, deadline_at timestamptz, traceparent text)`;
 
 /** The inserts of edges and nodes that both submits share; `only` is a condition on `x.run_id`. */
 export const insertNodesText = (t: Tables, only: string): string => `
@@ -24,8 +24,8 @@ d as (
   where ${only}
 ),
 s as (
-  insert into ${t.steps} (bucket, run_id, key, node, step, kind, queue, priority, pending, max_attempts, max_reclaims, timeout_ms, downs, refs, ref_paths, input, state, available_at)
-  select $1::smallint, x.run_id, x.key, x.node, x.step, x.kind::${t.nodeKind}, x.queue, x.priority, x.pending, x.max_attempts, x.max_reclaims, x.timeout_ms,
+  insert into ${t.steps} (bucket, run_id, key, node, step, kind, queue, priority, pending, max_attempts, max_reclaims, timeout_ms, traceparent, downs, refs, ref_paths, input, state, available_at)
+  select $1::smallint, x.run_id, x.key, x.node, x.step, x.kind::${t.nodeKind}, x.queue, x.priority, x.pending, x.max_attempts, x.max_reclaims, x.timeout_ms, x.traceparent,
     x.downs, x.refs, x.ref_paths, x.input -> 0,
     case
       when x.pending > 0 then 'pending'::${t.stepState}
@@ -35,7 +35,7 @@ s as (
     case when x.pending = 0 then at.due end
   from at
   cross join jsonb_to_recordset($3::jsonb) as x(run_id uuid, key int, node text, step text, kind text, queue text, priority smallint, pending int,
-    max_attempts int, max_reclaims int, timeout_ms bigint, downs int[], refs int[], ref_paths text[], input jsonb)
+    max_attempts int, max_reclaims int, timeout_ms bigint, traceparent text, downs int[], refs int[], ref_paths text[], input jsonb)
   where ${only}
 )`;
 

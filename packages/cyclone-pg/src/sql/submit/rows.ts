@@ -22,6 +22,7 @@ export interface RunRow {
   /** From the statement's time on. */
   readonly deadlineAfterMs: number | null;
   readonly deadlineAt: string | null;
+  readonly traceparent: string | null;
 }
 
 /** One node as submit inserts it. */
@@ -38,6 +39,8 @@ export interface StepRow {
   readonly maxAttempts: number;
   readonly maxReclaims: number | null;
   readonly timeoutMs: number | null;
+  /** The run's, repeated here so that a claim reads no second table. */
+  readonly traceparent: string | null;
   readonly downs: readonly number[] | null;
   readonly refs: readonly number[] | null;
   readonly refPaths: readonly (readonly (string | number)[])[] | null;
@@ -92,6 +95,7 @@ function runRecord(r: RunRow): string {
     retention_ms: r.retentionMs ?? undefined,
     deadline_ms: r.deadlineAfterMs ?? undefined,
     deadline_at: r.deadlineAt ?? undefined,
+    traceparent: r.traceparent ?? undefined,
   });
   return withInput(record, r.input);
 }
@@ -114,6 +118,7 @@ function stepRecord(s: StepRow): string {
     max_attempts: s.maxAttempts,
     max_reclaims: s.maxReclaims ?? undefined,
     timeout_ms: s.timeoutMs ?? undefined,
+    traceparent: s.traceparent ?? undefined,
     downs: s.downs ?? undefined,
     refs: s.refs ?? undefined,
     ref_paths: s.refPaths?.map(pathLiteral) ?? undefined,
@@ -152,6 +157,7 @@ const node = {
   maxAttempts: 25,
   maxReclaims: 10,
   timeoutMs: null,
+  traceparent: null,
   runId: SAMPLE_ID,
 } as const;
 
@@ -176,6 +182,7 @@ export const sampleSubmit: SubmitParams = {
       retentionMs: 1_000,
       deadlineAfterMs: 1_000,
       deadlineAt: null,
+      traceparent: null,
     },
   ],
   steps: [

@@ -55,6 +55,10 @@ export class HandlerContext implements Context {
     return `${this.runId}/${this.node}`;
   }
 
+  get traceparent(): string | undefined {
+    return this.#call.step.traceparent ?? undefined;
+  }
+
   get signal(): AbortSignal {
     return this.#call.signal;
   }

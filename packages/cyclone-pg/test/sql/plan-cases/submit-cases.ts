@@ -25,6 +25,7 @@ function run(n: number, nodes: number, key: string | null): RunRow {
     deadlineAfterMs: null,
     deadlineAt: null,
     queue: null,
+    traceparent: null,
   };
 }
 
@@ -41,6 +42,7 @@ function step(n: number, key: number, pending: number, downs: number[] | null): 
     maxAttempts: 25,
     maxReclaims: 10,
     timeoutMs: null,
+    traceparent: null,
     downs,
     refs: null,
     refPaths: null,
