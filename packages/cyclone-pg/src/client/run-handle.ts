@@ -149,7 +149,8 @@ function errorOf(row: EndedRunRow): StoredError | undefined {
   return (row.error as StoredError | null) ?? undefined;
 }
 
-function nodeInfo(row: NodeRow): NodeInfo {
+/** A node as readers give it. */
+export function nodeInfo(row: NodeRow): NodeInfo {
   return {
     name: row.node,
     kind: row.kind as NodeKind,

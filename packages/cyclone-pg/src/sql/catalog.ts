@@ -30,6 +30,8 @@ import { promoteSteps } from "./sweep/promote-steps.ts";
 import { reclaimSteps } from "./sweep/reclaim-steps.ts";
 import { trimRuns } from "./sweep/trim-runs.ts";
 import { trimRunsByOwnRetention } from "./sweep/trim-runs-by-own-retention.ts";
+import { advanceTime } from "./testing/advance-time.ts";
+import { readStartedRuns } from "./testing/read-started-runs.ts";
 
 /** Every statement of the engine, so that tests can visit each. */
 // Each has parameters of its own; the list only hands statements together with their samples.
@@ -66,4 +68,6 @@ export const catalog: readonly Statement<any, unknown>[] = [
   findOverdueRuns,
   trimRuns,
   trimRunsByOwnRetention,
+  advanceTime,
+  readStartedRuns,
 ];

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defineStep, defineWorkflow } from "../../src/index.ts";
 import { stepRow } from "../support/engine-rows.ts";
-import { eventually } from "../support/eventually.ts";
 import { latch } from "../support/latch.ts";
 import { testClient, testWorker } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
@@ -49,7 +48,7 @@ describe("drain()", () => {
     const draining = client.drain().then(() => {
       drained = true;
     });
-    await eventually(async () => expect((await stepRow(database, job.id)).state).toBe("running"));
+    await database.kit.waitForNode(job, "held", "running");
     expect(drained).toBe(false);
     gate.open();
     await draining;

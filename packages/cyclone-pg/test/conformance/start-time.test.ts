@@ -52,6 +52,8 @@ describe("a start with a delay", () => {
     await Promise.all((await later.enqueueMany(client, [1, 2, 3, 4, 5])).map((run) => run.result()));
     await client.drain();
     expect(await delayed.node("later").state()).toBe("scheduled");
+    await database.kit.advance("1h");
+    expect(await delayed.result()).toBe(1);
   });
 
   it("of 0 is no delay", async () => {

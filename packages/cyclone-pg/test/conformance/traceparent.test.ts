@@ -25,9 +25,7 @@ async function worked(start: (client: ReturnType<typeof testClient>) => Promise<
   seen.length = 0;
   const client = testClient(database, { handlers: [ingest, fetchPage, note] });
   await start(client);
-  await client.drain();
-  await database.query("update cyclone_steps set available_at = statement_timestamp() where state = 'scheduled'");
-  await client.drain();
+  await database.kit.drain(client, { scheduled: true });
   return [...seen];
 }
 

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { startEmbeddedPostgres } from "cyclone-embedded";
 import type { TestProject } from "vitest/node";
-import { migrate } from "../../src/migrations/migrate.ts";
-import { asAdmin } from "./as-admin.ts";
+import { createTestTemplate, dropTestTemplate, type TestTemplate } from "../../src/testing.ts";
 import { unexpectedDeadlocks } from "./unexpected-deadlocks.ts";
 
 declare module "vitest" {
@@ -16,7 +15,7 @@ export interface TestPostgres {
   /** A superuser's URL; its database is for creating and dropping others. */
   readonly adminUrl: string;
   /** The migrated database that each test database is cloned from. */
-  readonly template: string;
+  readonly template: TestTemplate;
   readonly bucketCount: number;
   /** True if the server's databases are there after the run, so that a failed test's one is worth keeping. */
   readonly keepsData: boolean;
@@ -36,17 +35,14 @@ interface TestServer {
 export default async function startTestPostgres(project: TestProject): Promise<() => Promise<void>> {
   const server = await openServer(process.env["TEST_DATABASE_URL"], process.env["CYCLONE_TEST_DATA_DIR"]);
   const bucketCount = Number(process.env["CYCLONE_TEST_BUCKET_COUNT"] ?? "1");
-  const template = `cyclone_template_${process.pid}`;
-  try {
-    await createTemplate(server.url, template, bucketCount);
-  } catch (error) {
+  const template = await createTestTemplate({ server: server.url, bucketCount }).catch(async (error: unknown) => {
     await server.stop();
     throw error;
-  }
+  });
   project.provide("postgres", { adminUrl: server.url, template, bucketCount, keepsData: server.keepsData });
 
   return async () => {
-    await asAdmin(server.url, (admin) => admin.query(`drop database if exists ${template} with (force)`));
+    await dropTestTemplate(template);
     const log = server.logFile === null ? "" : readFileSync(server.logFile, "utf8");
     await server.stop();
     const deadlocks = unexpectedDeadlocks(log);
@@ -71,16 +67,4 @@ async function openServer(url: string | undefined, dataDir: string | undefined):
     },
   });
   return { url: server.url, logFile: server.logFile, keepsData: dataDir !== undefined, stop: () => server.stop() };
-}
-
-async function createTemplate(adminUrl: string, template: string, bucketCount: number): Promise<void> {
-  await asAdmin(adminUrl, async (admin) => {
-    await admin.query(`drop database if exists ${template} with (force)`);
-    await admin.query(`create database ${template}`);
-  });
-  const url = new URL(adminUrl);
-  url.pathname = `/${template}`;
-  await asAdmin(url.href, (client) => migrate(client, { schema: "public", bucketCount }));
-  // A template that is being cloned must have no visitors.
-  await asAdmin(adminUrl, (admin) => admin.query(`alter database ${template} with allow_connections false`));
 }

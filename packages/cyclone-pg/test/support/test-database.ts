@@ -1,6 +1,6 @@
 import { Pool, type QueryResult, type QueryResultRow } from "pg";
 import { afterAll, beforeAll, beforeEach, inject } from "vitest";
-import { asAdmin } from "./as-admin.ts";
+import * as testing from "../../src/testing.ts";
 
 /** A database of one test file's own: migrated, empty, dropped at the end. */
 export interface TestDatabase {
@@ -8,37 +8,29 @@ export interface TestDatabase {
   readonly url: string;
   /** For the test's own looks into the tables. */
   readonly pool: Pool;
+  /** What the package gives users for their tests. */
+  readonly kit: testing.TestDatabase;
   query<Row extends QueryResultRow = QueryResultRow>(text: string, values?: unknown[]): Promise<QueryResult<Row>>;
   /** Closes the pool and drops the database, whoever is still connected. */
   drop(): Promise<void>;
 }
 
-let counter = 0;
-
 /** Clones the run's template; takes about a tenth of a second. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const { adminUrl, template } = inject("postgres");
-  const name = `cyclone_test_${process.pid}_${++counter}_${Date.now().toString(36)}`;
-  await asAdmin(adminUrl, async (admin) => {
-    // The default strategy writes the whole template to the WAL; copying files is several times faster (15 and later).
-    const { rows } = await admin.query("select current_setting('server_version_num')::int >= 150000 as has_strategy");
-    await admin.query(
-      `create database ${name} template ${template}${rows[0].has_strategy ? " strategy file_copy" : ""}`,
-    );
-  });
-  const url = new URL(adminUrl);
-  url.pathname = `/${name}`;
-  const pool = new Pool({ connectionString: url.href, max: 4, application_name: "cyclone-test" });
+  const kit = await testing.createTestDatabase(inject("postgres").template);
+  const { name, url } = kit;
+  const pool = new Pool({ connectionString: url, max: 4, application_name: "cyclone-test" });
   // Dropping with (force) cuts idle connections; without a listener that would end the process.
   pool.on("error", () => {});
   return {
     name,
-    url: url.href,
+    url,
     pool,
+    kit,
     query: (text, values) => pool.query(text, values),
     drop: async () => {
       if (!pool.ended) await pool.end();
-      await asAdmin(adminUrl, (admin) => admin.query(`drop database if exists ${name} with (force)`));
+      await kit.drop();
     },
   };
 }
@@ -81,6 +73,9 @@ export function useTestDatabase(): TestDatabase {
     },
     get pool() {
       return opened().pool;
+    },
+    get kit() {
+      return opened().kit;
     },
     query: (text, values) => opened().query(text, values),
     drop: () => opened().drop(),

@@ -13,7 +13,7 @@ describe("a test database", () => {
   test("is a migrated clone of the template", async () => {
     const { rows } = await database.query("select current_database() as name, to_regclass('cyclone_steps') as steps");
     expect(rows[0]).toEqual({ name: database.name, steps: "cyclone_steps" });
-    expect(database.name).not.toBe(inject("postgres").template);
+    expect(database.name).not.toBe(inject("postgres").template.name);
   });
 
   test("is dropped although somebody is connected", async () => {
