@@ -6,7 +6,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { type SourceFile, sourceFiles } from "./source-files.ts";
 
 /** The files that the package's entry points are; they may import all folders. */
-const ENTRIES = ["index.ts", "testing.ts"];
+const ENTRIES = ["index.ts", "testing.ts", "otel.ts"];
 
 /** What each folder of `src` may import, itself aside; `orm.ts` imports its own folder. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
@@ -21,6 +21,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   worker: ["errors", "model", "sql", "db", "builder", "engine"],
   client: ["errors", "model", "sql", "db", "builder", "engine", "worker", "migrations"],
   testing: ["errors", "model", "sql", "db", "builder", "engine", "client", "migrations"],
+  otel: ["errors", "model", "sql", "builder", "client"],
 };
 
 interface Import {
