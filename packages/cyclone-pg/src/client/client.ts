@@ -30,7 +30,7 @@ import { Installation } from "./installation.ts";
 import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } from "./options.ts";
 import { workerReports } from "./reports.ts";
 import { resolveStart } from "./resolve-start.ts";
-import { RunHandle, type RunReader } from "./run-handle.ts";
+import { CLIENT_READER, RunHandle, type RunReader } from "./run-handle.ts";
 import { Starter } from "./start-runs.ts";
 import { Statements } from "./statements.ts";
 import { Steering } from "./steering.ts";
@@ -190,6 +190,11 @@ export class Client implements ClientLike, AsyncDisposable {
   /** Listens to what this client tells of its own process's work. @returns a function that removes the listener */
   on<E extends EventName>(event: E, listener: (payload: ClientEvents[E]) => void): () => void {
     return this.#events.on(event, listener);
+  }
+
+  /** @internal */
+  get [CLIENT_READER](): RunReader {
+    return this.#reader;
   }
 
   get #reader(): RunReader {

@@ -23,7 +23,8 @@ export interface ClientEvents {
   "run.completed": RunEvent;
   "run.failed": RunEvent;
   "run.cancelled": RunEvent;
-  "step.claimed": StepEvent;
+  /** `waitedMs`: how long the step was available before, by the database's clock. */
+  "step.claimed": StepEvent & { readonly waitedMs: number };
   "step.completed": StepEvent & { readonly durationMs: number };
   "step.failed": StepEvent & { readonly error: StoredError; readonly retryInMs: number };
   "step.discarded": StepEvent & { readonly error: StoredError };

@@ -14,7 +14,7 @@ export function workerReports(events: Events, log: Logger): WorkerReports {
   let lastTroubleAt = Number.NEGATIVE_INFINITY;
   return {
     claimed: (step) => {
-      if (events.has("step.claimed")) events.emit("step.claimed", place(step));
+      if (events.has("step.claimed")) events.emit("step.claimed", { ...place(step), waitedMs: step.waitedMs });
     },
     recorded: (call, outcome) => reportOutcome(events, log, call, outcome),
     ended: ({ runId, name, state }) => {

@@ -15,6 +15,14 @@ import { NodeReader } from "./node-reader.ts";
 import { cancelReason, type Steering } from "./steering.ts";
 import type { Waiter } from "./waiter.ts";
 
+/** A client lends its reader under this key to what the package offers beside it. */
+export const CLIENT_READER: unique symbol = Symbol.for("cyclone-pg.client-reader");
+
+/** All that figures need of a client. */
+export interface ReadableClient {
+  readonly [CLIENT_READER]: RunReader;
+}
+
 export interface RunReader {
   readonly run: RunStatement;
   readonly bucketCount: () => Promise<number>;

@@ -36,3 +36,20 @@ export interface TracingApi {
     setSpanContext(context: any, spanContext: any): any;
   };
 }
+
+/** The part of an OpenTelemetry `Meter` that `figuresOf` reports to. */
+export interface MeterLike {
+  createHistogram(name: string, options?: InstrumentOptions): { record(value: number, attributes?: Attributes): void };
+  createObservableCounter(name: string, options?: InstrumentOptions): unknown;
+  createObservableGauge(name: string, options?: InstrumentOptions): unknown;
+  // oxlint-disable-next-line typescript/no-explicit-any -- see above
+  addBatchObservableCallback(callback: (result: any) => unknown, instruments: any[]): void;
+  // oxlint-disable-next-line typescript/no-explicit-any -- see above
+  removeBatchObservableCallback(callback: (result: any) => unknown, instruments: any[]): void;
+}
+
+export interface InstrumentOptions {
+  description?: string;
+  unit?: string;
+  advice?: { explicitBucketBoundaries?: number[] };
+}

@@ -8,6 +8,7 @@ import { readLostLeases } from "./lease/read-lost-leases.ts";
 import { renewLeases } from "./lease/renew-leases.ts";
 import { reportProgress } from "./lease/report-progress.ts";
 import { notify } from "./notify/notify.ts";
+import { countOpenSteps } from "./read/count-open-steps.ts";
 import { findEndedRuns } from "./read/find-ended-runs.ts";
 import { readEdges } from "./read/read-edges.ts";
 import { readInstallation } from "./read/read-installation.ts";
@@ -68,6 +69,7 @@ export const catalog: readonly Statement<any, unknown>[] = [
   findOverdueRuns,
   trimRuns,
   trimRunsByOwnRetention,
+  countOpenSteps,
   advanceTime,
   readStartedRuns,
 ];

@@ -17,6 +17,8 @@ export interface ClaimedStep extends Lease {
   readonly timeoutMs: number | null;
   /** The run's; null: none. */
   readonly traceparent: string | null;
+  /** How long it was available before this claim. */
+  readonly waitedMs: number;
   readonly hasInput: boolean;
   /** The declared input; with references if `outputs` isn't null. */
   readonly input: unknown;
@@ -42,6 +44,7 @@ export function claimedStep(bucket: number, row: ClaimedRow): ClaimedStep {
     snoozes: row.snoozes,
     timeoutMs: row.timeout_ms,
     traceparent: row.traceparent,
+    waitedMs: Math.max(0, row.waited_ms),
     hasInput: row.has_input,
     input: row.input,
     outputs: row.outputs,

@@ -38,6 +38,8 @@ export interface ClaimedRow {
   readonly snoozes: number;
   readonly timeout_ms: number | null;
   readonly traceparent: string | null;
+  /** How long it was available. */
+  readonly waited_ms: number;
   readonly has_input: boolean;
   readonly input: unknown;
   /** The references together are larger than `inputBytesMax`, and weren't read. */
@@ -127,7 +129,8 @@ sized as materialized (
   from claimed c
 )
 select z.seen, c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
-  c.timeout_ms, c.traceparent, c.input is not null as has_input, c.input, coalesce(c.oversized, false) as oversized,
+  c.timeout_ms, c.traceparent,
+  (extract(epoch from statement_timestamp() - c.available_at) * 1000)::float8 as waited_ms, c.input is not null as has_input, c.input, coalesce(c.oversized, false) as oversized,
   case when c.refs is not null and c.oversized is not true then (
     select jsonb_agg(case when v.output is null then '[]'::jsonb else jsonb_build_array(v.output) end order by v.i)
     from (

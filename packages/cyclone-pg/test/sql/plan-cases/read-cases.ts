@@ -1,3 +1,4 @@
+import { countOpenSteps } from "../../../src/sql/read/count-open-steps.ts";
 import { findEndedRuns } from "../../../src/sql/read/find-ended-runs.ts";
 import { readEdges } from "../../../src/sql/read/read-edges.ts";
 import { readNode } from "../../../src/sql/read/read-node.ts";
@@ -27,6 +28,15 @@ export const readCases = (): readonly PlanCase[] => [
     expected: (rows) => rows.length * 5,
     buffers: 10,
     rows: 6,
+  }),
+  planCase({
+    name: "count at most 500 open steps of each state",
+    statement: countOpenSteps,
+    params: { bucket: 0, limit: 500 },
+    items: 1_500,
+    expected: (rows) => rows.reduce((sum, row) => sum + Number(row["count"]), 0),
+    buffers: 3,
+    rows: 2,
   }),
   planCase({
     name: "read a run",
