@@ -206,7 +206,7 @@ describe("what the handler did stands", () => {
           return await next();
         } catch (error) {
           seen.push(error);
-          throw error;
+          throw new Error("wrapped", { cause: error });
         }
       },
       1,

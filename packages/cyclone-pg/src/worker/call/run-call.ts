@@ -98,7 +98,8 @@ async function evaluate(
     refuseLate(call);
     return { kind: "returned", output };
   } catch (thrown) {
-    if (thrown === unstorable && thrown instanceof InvalidPayloadError) return { kind: "unstorable", thrown };
+    // Also where a middleware wrapped it: another call would repeat the handler's effects for nothing.
+    if (unstorable instanceof InvalidPayloadError) return { kind: "unstorable", thrown: unstorable };
     return endOf(call, thrown);
   }
 }
