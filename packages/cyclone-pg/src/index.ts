@@ -14,7 +14,16 @@ export type { Input } from "./builder/input.ts";
 export { lit } from "./builder/lit.ts";
 export type { NodeOptions } from "./builder/node-options.ts";
 export type { Plan, PlanNode } from "./builder/plan.ts";
-export type { GraphEdge, NodeHandle, NodeInfo, Run, RunGraph, RunOutcome, WaitControl } from "./builder/run.ts";
+export type {
+  AttemptInfo,
+  GraphEdge,
+  NodeHandle,
+  NodeInfo,
+  Run,
+  RunGraph,
+  RunOutcome,
+  WaitControl,
+} from "./builder/run.ts";
 export type { Instant, Queryable, StartManyOptions, StartOptions } from "./builder/start-options.ts";
 export type { Handler, Step, StepContract, StepOptions } from "./builder/step.ts";
 export type { Workflow, WorkflowOptions } from "./builder/workflow.ts";
@@ -58,5 +67,5 @@ export { type Duration, parseDuration } from "./model/duration.ts";
 export type { JsonValue } from "./model/json.ts";
 export type { Logger } from "./model/logger.ts";
 export type { Schema } from "./model/schema.ts";
-export type { NodeKind, NodeState, RunKind, RunState } from "./model/states.ts";
+export type { AttemptOutcome, NodeKind, NodeState, RunKind, RunState } from "./model/states.ts";
 export type { StoredError } from "./model/stored-error.ts";

@@ -9,6 +9,7 @@ import { renewLeases } from "./lease/renew-leases.ts";
 import { reportProgress } from "./lease/report-progress.ts";
 import { notify } from "./notify/notify.ts";
 import { findEndedRuns } from "./read/find-ended-runs.ts";
+import { readAttempts } from "./read/read-attempts.ts";
 import { readEdges } from "./read/read-edges.ts";
 import { readInstallation } from "./read/read-installation.ts";
 import { readNode } from "./read/read-node.ts";
@@ -58,6 +59,7 @@ export const catalog: readonly Statement<any, unknown>[] = [
   readNodes,
   readEdges,
   readNode,
+  readAttempts,
   readInstallation,
   readLostLeases,
   endRuns,

@@ -71,6 +71,8 @@ export interface Shapes {
   readonly unactivated: number;
   readonly keyed: number;
   readonly overdue: number;
+  /** Recorded calls of each keyed job. */
+  readonly recorded: number;
   readonly chains: Length;
   readonly heads: Width;
   readonly joins: Width;
@@ -89,6 +91,7 @@ export const SHAPES: Shapes = {
   unactivated: 300,
   keyed: 1_000,
   overdue: 300,
+  recorded: 20,
   chains: { runs: 300, length: 3 },
   heads: { runs: 40, width: 100 },
   joins: { runs: 10, width: 100 },
@@ -111,6 +114,7 @@ export const NO_SHAPES: Shapes = {
   unactivated: 0,
   keyed: 0,
   overdue: 0,
+  recorded: 0,
   chains: nothingLong,
   heads: nothingWide,
   joins: nothingWide,
@@ -184,6 +188,9 @@ function states(shapes: Shapes): string[] {
     ...jobs("keyed", shapes.keyed, "pending", "null::jsonb as input"),
     `update cyclone_runs set idempotency_key = 'key-' || ('x' || right(id::text, 12))::bit(48)::bigint
      where bucket = 0 and id between ${id("keyed", "0")} and ${id("keyed", String(shapes.keyed))}`,
+    `insert into cyclone_attempts (bucket, run_id, key, epoch, attempt, worker, started_at, outcome, error)
+     select 0, ${id("keyed")}, 0, e, e, '${OWNER}', now(), 'failed', '{"name": "Error", "message": "no luck"}'
+     from generate_series(1, ${shapes.keyed}) n cross join generate_series(1, ${shapes.recorded}) e`,
   ];
 }
 

@@ -5,6 +5,8 @@ import { z } from "zod";
 import {
   type AbortReason,
   type Action,
+  type AttemptInfo,
+  type AttemptOutcome,
   type Builder,
   type Client,
   type CompletionTx,
@@ -489,7 +491,9 @@ export async function starting(tx: pg.PoolClient): Promise<void> {
   await client.stop({ timeout: "10s" });
   const node: NodeHandle = run.node("save");
   expectType<unknown>()(await node.output());
-  expectType<"data" | "order" | undefined>()((await run.graph()).edges[0]?.kind);
+  const [attempt]: AttemptInfo[] = await node.attempts();
+  expectType<AttemptOutcome | undefined>()(attempt?.outcome);
+  expectType<StoredError | null | undefined>()(attempt?.error);
   // @ts-expect-error an unknown option
   await ingest.submit(client, "u", { idempotencykey: "k" });
   // @ts-expect-error the key of many starts is made from each input

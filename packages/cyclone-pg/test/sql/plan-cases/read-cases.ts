@@ -1,11 +1,12 @@
 import { findEndedRuns } from "../../../src/sql/read/find-ended-runs.ts";
+import { readAttempts } from "../../../src/sql/read/read-attempts.ts";
 import { readEdges } from "../../../src/sql/read/read-edges.ts";
 import { readNode } from "../../../src/sql/read/read-node.ts";
 import { readNodes } from "../../../src/sql/read/read-nodes.ts";
 import { readRun } from "../../../src/sql/read/read-run.ts";
 import { findKeyedRuns } from "../../../src/sql/submit/find-keyed-runs.ts";
 import { type PlanCase, planCase } from "../plan-cases.ts";
-import { runIdOf } from "../volume.ts";
+import { runIdOf, SHAPES } from "../volume.ts";
 import { countUp } from "./leases.ts";
 
 const lengthOf = (rows: readonly unknown[]): number => rows.length;
@@ -63,6 +64,15 @@ export const readCases = (): readonly PlanCase[] => [
     expected: lengthOf,
     buffers: 10,
     rows: 10,
+  }),
+  planCase({
+    name: "read the 20 attempts of a node",
+    statement: readAttempts,
+    params: { bucket: 0, runId: runIdOf("keyed", 500), node: "noop", limit: 1_000 },
+    items: SHAPES.recorded,
+    expected: lengthOf,
+    buffers: 5,
+    rows: 5,
   }),
   planCase({
     name: "find 200 keyed runs",
