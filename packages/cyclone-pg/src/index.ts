@@ -30,6 +30,8 @@ export type { Workflow, WorkflowOptions } from "./builder/workflow.ts";
 export { type Client, createClient } from "./client/client.ts";
 export type { ClientEvents, EventName } from "./client/events.ts";
 export type { ClientOptions, Registrable } from "./client/options.ts";
+export type { RunFilter } from "./client/run-filter.ts";
+export type { RunPage, RunSummary, Runs } from "./client/runs.ts";
 export {
   BlockedError,
   LeaseLostError,

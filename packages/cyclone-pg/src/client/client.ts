@@ -31,6 +31,7 @@ import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } 
 import { workerReports } from "./reports.ts";
 import { resolveStart } from "./resolve-start.ts";
 import { RunHandle, type RunReader } from "./run-handle.ts";
+import { Runs } from "./runs.ts";
 import { Starter } from "./start-runs.ts";
 import { Statements } from "./statements.ts";
 import { Steering } from "./steering.ts";
@@ -65,6 +66,8 @@ export class Client implements ClientLike, AsyncDisposable {
   readonly #waiter: Waiter;
   readonly #starter: Starter;
   readonly #steering: Steering;
+  /** Runs by the many: lists of them. */
+  readonly runs: Runs;
   readonly [CLIENT_PORT]: ClientPort;
   #listening = false;
   #worker: Worker | undefined;
@@ -101,6 +104,7 @@ export class Client implements ClientLike, AsyncDisposable {
     });
     this.#starter = this.#makeStarter();
     this.#steering = this.#makeSteering();
+    this.runs = new Runs(() => this.#reader);
     this[CLIENT_PORT] = this.#makePort();
   }
 

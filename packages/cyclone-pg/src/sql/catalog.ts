@@ -9,6 +9,8 @@ import { renewLeases } from "./lease/renew-leases.ts";
 import { reportProgress } from "./lease/report-progress.ts";
 import { notify } from "./notify/notify.ts";
 import { findEndedRuns } from "./read/find-ended-runs.ts";
+import { listRuns } from "./read/list-runs.ts";
+import { listUnsuccessfulRuns } from "./read/list-unsuccessful-runs.ts";
 import { readAttempts } from "./read/read-attempts.ts";
 import { readEdges } from "./read/read-edges.ts";
 import { readInstallation } from "./read/read-installation.ts";
@@ -60,6 +62,8 @@ export const catalog: readonly Statement<any, unknown>[] = [
   readEdges,
   readNode,
   readAttempts,
+  listRuns,
+  listUnsuccessfulRuns,
   readInstallation,
   readLostLeases,
   endRuns,

@@ -117,5 +117,7 @@ export const readOnlyStatements = {
   find_uncounted_nodes: "finds what complete_steps then checks again",
   find_overdue_runs: "finds what end_runs then checks again",
   read_attempts: "a read of the client's",
+  list_runs: "a read of the client's",
+  list_unsuccessful_runs: "a read of the client's",
   read_installation: "asks for the version and the bucket count",
 } as const satisfies Record<string, string>;

@@ -30,6 +30,12 @@ const WORDS = [
   "due",
   "expired",
   "simple",
+  " ",
+  "stack",
+  "causes",
+  "name",
+  "code",
+  "message",
 ];
 
 describe.each(catalog.map((statement) => [statement.name, statement] as const))("%s", (name, statement) => {

@@ -34,8 +34,10 @@ import {
   parseDuration,
   RetryAfter,
   type Run,
+  type RunFilter,
   RunNotCompletedError,
   type RunOutcome,
+  type RunPage,
   Snooze,
   type Step,
   type StepContract,
@@ -494,6 +496,15 @@ export async function starting(tx: pg.PoolClient): Promise<void> {
   const [attempt]: AttemptInfo[] = await node.attempts();
   expectType<AttemptOutcome | undefined>()(attempt?.outcome);
   expectType<StoredError | null | undefined>()(attempt?.error);
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const page: RunPage = await client.runs.list({ state: ["failed"], definition: ingest, limit: 10 });
+    expectType<Date | undefined>()(page.runs[0]?.createdAt);
+    cursor = page.next;
+  }
+  const filter: RunFilter = { step: save, queue: "db", tags: ["a"], createdAfter: new Date(), error: "timeout" };
+  await client.runs.list(filter);
+  // @ts-expect-error no such state
+  await client.runs.list({ state: "done" });
   // @ts-expect-error an unknown option
   await ingest.submit(client, "u", { idempotencykey: "k" });
   // @ts-expect-error the key of many starts is made from each input
