@@ -30,8 +30,10 @@ export type { Workflow, WorkflowOptions } from "./builder/workflow.ts";
 export { type Client, createClient } from "./client/client.ts";
 export type { ClientEvents, EventName } from "./client/events.ts";
 export type { ClientOptions, Registrable } from "./client/options.ts";
+export type { QueueInfo, Queues } from "./client/queues.ts";
 export type { RunFilter } from "./client/run-filter.ts";
 export type { RunPage, RunSummary, Runs } from "./client/runs.ts";
+export type { RecentRuns, Stats, StepStats } from "./client/stats.ts";
 export {
   BlockedError,
   LeaseLostError,
@@ -56,6 +58,7 @@ export { InvalidBuildError } from "./errors/invalid-build-error.ts";
 export { InvalidOptionError } from "./errors/invalid-option-error.ts";
 export { InvalidPayloadError, type PayloadIssue } from "./errors/invalid-payload-error.ts";
 export { MaxReclaimsError } from "./errors/max-reclaims-error.ts";
+export { PauseTimeoutError } from "./errors/pause-timeout-error.ts";
 export { ProducerOnlyError } from "./errors/producer-only-error.ts";
 export { RetryAfter } from "./errors/retry-after.ts";
 export { RunNotCompletedError } from "./errors/run-not-completed-error.ts";

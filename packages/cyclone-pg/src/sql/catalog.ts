@@ -8,6 +8,12 @@ import { readLostLeases } from "./lease/read-lost-leases.ts";
 import { renewLeases } from "./lease/renew-leases.ts";
 import { reportProgress } from "./lease/report-progress.ts";
 import { notify } from "./notify/notify.ts";
+import { findClaiming } from "./queue/find-claiming.ts";
+import { listQueues } from "./queue/list-queues.ts";
+import { pauseQueue } from "./queue/pause-queue.ts";
+import { resumeQueue } from "./queue/resume-queue.ts";
+import { countLiveSteps } from "./read/count-live-steps.ts";
+import { countRecentRuns } from "./read/count-recent-runs.ts";
 import { findEndedRuns } from "./read/find-ended-runs.ts";
 import { listRuns } from "./read/list-runs.ts";
 import { listUnsuccessfulRuns } from "./read/list-unsuccessful-runs.ts";
@@ -64,6 +70,12 @@ export const catalog: readonly Statement<any, unknown>[] = [
   readAttempts,
   listRuns,
   listUnsuccessfulRuns,
+  countLiveSteps,
+  countRecentRuns,
+  pauseQueue,
+  resumeQueue,
+  findClaiming,
+  listQueues,
   readInstallation,
   readLostLeases,
   endRuns,

@@ -36,6 +36,9 @@ const WORDS = [
   "name",
   "code",
   "message",
+  "cyclone_steps",
+  "AccessShareLock",
+  "RowExclusiveLock",
 ];
 
 describe.each(catalog.map((statement) => [statement.name, statement] as const))("%s", (name, statement) => {

@@ -32,6 +32,7 @@ import {
   type NodeHandle,
   type OutputOf,
   parseDuration,
+  type QueueInfo,
   RetryAfter,
   type Run,
   type RunFilter,
@@ -39,6 +40,7 @@ import {
   type RunOutcome,
   type RunPage,
   Snooze,
+  type Stats,
   type Step,
   type StepContract,
   type StoredError,
@@ -505,6 +507,15 @@ export async function starting(tx: pg.PoolClient): Promise<void> {
   await client.runs.list(filter);
   // @ts-expect-error no such state
   await client.runs.list({ state: "done" });
+  await client.queues.pause("db", { timeout: "10s" });
+  await client.queues.resume("db");
+  expectType<QueueInfo[]>()(await client.queues.list());
+  const stats: Stats = await client.stats();
+  expectType<number | undefined>()(stats.byQueue["db"]?.running);
+  expectType<number>()(stats.recentRuns.failed);
+  // @ts-expect-error not a duration
+  await client.queues.pause("db", { timeout: "soon" });
+  expectType<"data" | "order" | undefined>()((await run.graph()).edges[0]?.kind);
   // @ts-expect-error an unknown option
   await ingest.submit(client, "u", { idempotencykey: "k" });
   // @ts-expect-error the key of many starts is made from each input

@@ -1,3 +1,5 @@
+import { countLiveSteps } from "../../../src/sql/read/count-live-steps.ts";
+import { countRecentRuns } from "../../../src/sql/read/count-recent-runs.ts";
 import { findEndedRuns } from "../../../src/sql/read/find-ended-runs.ts";
 import { listRuns } from "../../../src/sql/read/list-runs.ts";
 import { listUnsuccessfulRuns } from "../../../src/sql/read/list-unsuccessful-runs.ts";
@@ -119,6 +121,24 @@ export const readCases = (): readonly PlanCase[] => [
     expected: lengthOf,
     buffers: 5,
     rows: 5,
+  }),
+  planCase({
+    name: "count 10,000 live steps of each state",
+    statement: countLiveSteps,
+    params: { bucket: 0, limit: 10_000 },
+    items: 10_000,
+    expected: (rows) => rows.reduce((sum, row) => sum + (row["state"] === "scheduled" ? Number(row["count"]) : 0), 0),
+    buffers: 4,
+    rows: 8,
+  }),
+  planCase({
+    name: "count the youngest 10,000 runs",
+    statement: countRecentRuns,
+    params: { bucket: 0, windowMs: 3_600_000, limit: 10_000 },
+    items: 10_000,
+    expected: (rows) => rows.reduce((sum, row) => sum + Number(row["count"]), 0),
+    buffers: 1.5,
+    rows: 4,
   }),
   planCase({
     name: "read the 20 attempts of a node",
