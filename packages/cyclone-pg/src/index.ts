@@ -15,13 +15,26 @@ export type { Input } from "./builder/input.ts";
 export { lit } from "./builder/lit.ts";
 export type { NodeOptions } from "./builder/node-options.ts";
 export type { Plan, PlanNode } from "./builder/plan.ts";
-export type { GraphEdge, NodeHandle, NodeInfo, Run, RunGraph, RunOutcome, WaitControl } from "./builder/run.ts";
+export type {
+  AttemptInfo,
+  GraphEdge,
+  NodeHandle,
+  NodeInfo,
+  Run,
+  RunGraph,
+  RunOutcome,
+  WaitControl,
+} from "./builder/run.ts";
 export type { Instant, Queryable, StartManyOptions, StartOptions } from "./builder/start-options.ts";
 export type { Handler, Step, StepContract, StepOptions } from "./builder/step.ts";
 export type { Workflow, WorkflowOptions } from "./builder/workflow.ts";
 export { type Client, createClient } from "./client/client.ts";
 export type { ClientEvents, EventName } from "./client/events.ts";
 export type { ClientOptions, Registrable } from "./client/options.ts";
+export type { QueueInfo, Queues } from "./client/queues.ts";
+export type { RunFilter } from "./client/run-filter.ts";
+export type { RunPage, RunSummary, Runs } from "./client/runs.ts";
+export type { RecentRuns, Stats, StepStats } from "./client/stats.ts";
 export {
   BlockedError,
   LeaseLostError,
@@ -47,6 +60,7 @@ export { InvalidBuildError } from "./errors/invalid-build-error.ts";
 export { InvalidOptionError } from "./errors/invalid-option-error.ts";
 export { InvalidPayloadError, type PayloadIssue } from "./errors/invalid-payload-error.ts";
 export { MaxReclaimsError } from "./errors/max-reclaims-error.ts";
+export { PauseTimeoutError } from "./errors/pause-timeout-error.ts";
 export { ProducerOnlyError } from "./errors/producer-only-error.ts";
 export { RetryAfter } from "./errors/retry-after.ts";
 export { RunNotCompletedError } from "./errors/run-not-completed-error.ts";
@@ -60,5 +74,5 @@ export { type Duration, parseDuration } from "./model/duration.ts";
 export type { JsonValue } from "./model/json.ts";
 export type { Logger } from "./model/logger.ts";
 export type { Schema } from "./model/schema.ts";
-export type { NodeKind, NodeState, RunKind, RunState } from "./model/states.ts";
+export type { AttemptOutcome, NodeKind, NodeState, RunKind, RunState } from "./model/states.ts";
 export type { StoredError } from "./model/stored-error.ts";

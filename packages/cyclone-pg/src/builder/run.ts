@@ -1,4 +1,4 @@
-import type { NodeKind, NodeState, RunState } from "../model/states.ts";
+import type { AttemptOutcome, NodeKind, NodeState, RunState } from "../model/states.ts";
 import type { StoredError } from "../model/stored-error.ts";
 
 /** A handle on a run; making one reads nothing. */
@@ -60,6 +60,27 @@ export interface NodeHandle {
   input(): Promise<unknown>;
   /** The output; `undefined` until the node has completed, and if it has none. */
   output(): Promise<unknown>;
+  /**
+   * The calls that didn't complete the node, oldest first: of more than 1,000 the newest. The call that completes it has no entry.
+   * @throws RunNotFoundError (`CYCLONE_RUN_NOT_FOUND`); InvalidOptionError (`CYCLONE_INVALID_OPTION`) if the run has no such node
+   */
+  attempts(): Promise<AttemptInfo[]>;
+}
+
+/** One call of a node's handler that didn't complete it. */
+export interface AttemptInfo {
+  /** The call's number, from 1. After a call that wasn't charged (a snooze, a reclaim) the next one has the same number. */
+  readonly attempt: number;
+  /** The number of its lease: each claim of the node has the next one, so that it tells calls apart. */
+  readonly epoch: number;
+  /** The worker that had the lease, new in each process. */
+  readonly worker: string | null;
+  readonly startedAt: Date | null;
+  /** When the outcome was recorded, by the database's clock. */
+  readonly finishedAt: Date;
+  readonly outcome: AttemptOutcome;
+  /** What was thrown, readable whatever it was; `null` where nothing was. */
+  readonly error: StoredError | null;
 }
 
 /** A node without its payloads. */

@@ -87,7 +87,8 @@ function deadlineOf(deadline: StartOptions["deadline"]): Deadline {
     : { afterMs: toMilliseconds(deadline, "deadline"), at: null };
 }
 
-function instant(value: Date | string, option: string): string {
+/** A moment as the database takes it. @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) */
+export function instant(value: Date | string, option: string): string {
   // A text without a zone would mean another moment on each machine.
   if (typeof value === "string" && !/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d(:?\d\d)?)$/i.test(value)) {
     throw new InvalidOptionError(
@@ -101,7 +102,8 @@ function instant(value: Date | string, option: string): string {
   return date.toISOString();
 }
 
-function checkTags(tags: unknown): string[] {
+/** @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) */
+export function checkTags(tags: unknown): string[] {
   if (!Array.isArray(tags)) throw new InvalidOptionError("tags", "tags must be a list of texts");
   return tags.map((tag: unknown, i) => checkTag(tag, `tags[${i}]`));
 }

@@ -19,6 +19,7 @@ export const ERROR_CODES = {
   CYCLONE_PRODUCER_ONLY: { error: "ProducerOnlyError", meaning: "a client without handlers was started" },
   CYCLONE_CLIENT_STOPPED: { error: "ClientStoppedError", meaning: "the client has been stopped" },
   CYCLONE_DRAIN_TIMEOUT: { error: "DrainTimeoutError", meaning: "drain() didn't come to an end in its time" },
+  CYCLONE_PAUSE_TIMEOUT: { error: "PauseTimeoutError", meaning: "claims outlasted a pause's wait for them" },
   CYCLONE_SCHEMA_VERSION: { error: "SchemaVersionError", meaning: "the tables are missing, too old or too new" },
   CYCLONE_CONNECTION: { error: "ConnectionError", meaning: "no usable connection to Postgres" },
   CYCLONE_COMPLETION_TX: { error: "CompletionTxError", meaning: "the completion transaction was misused" },

@@ -26,6 +26,7 @@ const EXAMPLES: readonly CycloneError[] = [
   new face.ProducerOnlyError(),
   new face.ClientStoppedError(),
   new face.DrainTimeoutError(5),
+  new face.PauseTimeoutError("mail", 10_000),
   new face.SchemaVersionError({ reason: "missing", schema: "public", found: null, expected: 1 }),
   new face.ConnectionError("m"),
   new face.CompletionTxError("m"),

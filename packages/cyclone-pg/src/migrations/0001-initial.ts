@@ -64,6 +64,7 @@ create table ${t.runs} (
 create unique index cyclone_runs_idempotency on ${t.runs} (bucket, kind, name, idempotency_key) where idempotency_key is not null;
 create index cyclone_runs_created on ${t.runs} (bucket, created_at, id);
 create index cyclone_runs_retention on ${t.runs} (bucket, created_at, id) where retention_ms is not null;
+create index cyclone_runs_unsuccessful on ${t.runs} (bucket, created_at, id) where state in ('failed', 'cancelled');
 create index cyclone_runs_parent on ${t.runs} (bucket, parent_run_id) where parent_run_id is not null;
 create index cyclone_runs_undelivered on ${t.runs} (bucket, finished_at) where end_undelivered;
 create index cyclone_runs_deadline on ${t.runs} (bucket, deadline) where state = 'running' and deadline is not null;

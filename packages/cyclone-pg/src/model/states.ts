@@ -22,3 +22,18 @@ export type NodeKind = "step" | "action" | "forEach" | "child" | "signal" | "sle
 
 /** What a run was started from. */
 export type RunKind = "workflow" | "step" | "action";
+
+/**
+ * How a call of a handler ended that didn't complete its node. `failed` and `timed_out` are charged, and so is `discarded` (a `Discard`, the last
+ * attempt, an output that can't be stored); `snoozed`, `released` (given back by a stop), `interrupted` (its connection was lost) and
+ * `reclaimed` (its lease ran out) aren't; `cancelled` is the end of the node.
+ */
+export type AttemptOutcome =
+  | "failed"
+  | "timed_out"
+  | "discarded"
+  | "snoozed"
+  | "released"
+  | "interrupted"
+  | "reclaimed"
+  | "cancelled";

@@ -8,8 +8,17 @@ import { readLostLeases } from "./lease/read-lost-leases.ts";
 import { renewLeases } from "./lease/renew-leases.ts";
 import { reportProgress } from "./lease/report-progress.ts";
 import { notify } from "./notify/notify.ts";
+import { findClaiming } from "./queue/find-claiming.ts";
+import { listQueues } from "./queue/list-queues.ts";
+import { pauseQueue } from "./queue/pause-queue.ts";
+import { resumeQueue } from "./queue/resume-queue.ts";
+import { countLiveSteps } from "./read/count-live-steps.ts";
 import { countOpenSteps } from "./read/count-open-steps.ts";
+import { countRecentRuns } from "./read/count-recent-runs.ts";
 import { findEndedRuns } from "./read/find-ended-runs.ts";
+import { listRuns } from "./read/list-runs.ts";
+import { listUnsuccessfulRuns } from "./read/list-unsuccessful-runs.ts";
+import { readAttempts } from "./read/read-attempts.ts";
 import { readEdges } from "./read/read-edges.ts";
 import { readInstallation } from "./read/read-installation.ts";
 import { readNode } from "./read/read-node.ts";
@@ -61,6 +70,15 @@ export const catalog: readonly Statement<any, unknown>[] = [
   readNodes,
   readEdges,
   readNode,
+  readAttempts,
+  listRuns,
+  listUnsuccessfulRuns,
+  countLiveSteps,
+  countRecentRuns,
+  pauseQueue,
+  resumeQueue,
+  findClaiming,
+  listQueues,
   readInstallation,
   readLostLeases,
   endRuns,

@@ -51,6 +51,36 @@ describe("a name", () => {
     expect((await run.nodes()).map((node) => node.step)).toEqual(names);
   });
 
+  it("is data to lists, counts and pauses as well", async () => {
+    const client = testClient(database);
+    for (const name of names.map(nodeName)) {
+      const step = defineStep(name, { queue: name }, async () => {});
+      const tags = [`a ${name}`];
+      const { id } = await step.enqueue(client, undefined, { delay: "1h", tags });
+      await database.query("update cyclone_runs set error = jsonb_build_object('message', $2::text) where id = $1", [
+        id,
+        tags[0],
+      ]);
+      for (const filter of [
+        { definition: step.name },
+        { step: step.name },
+        { queue: name },
+        { tags },
+        { error: tags[0] ?? "" },
+      ]) {
+        const found = (await client.runs.list(filter)).runs.map((run) => run.id);
+        expect(found, JSON.stringify(filter)).toContain(id);
+        if (!("error" in filter)) expect(found, JSON.stringify(filter)).toEqual([id]);
+      }
+      await client.queues.pause(name);
+      expect(await client.queues.list()).toContainEqual(expect.objectContaining({ name, paused: true, scheduled: 1 }));
+      await client.queues.resume(name);
+      expect((await client.stats()).steps).toContainEqual(
+        expect.objectContaining({ queue: name, step: name, scheduled: 1 }),
+      );
+    }
+  });
+
   it("of a job is the same, and its queue can be chosen by the option queues", async () => {
     const [odd] = names as [string];
     const job = defineAction(odd, async () => {});

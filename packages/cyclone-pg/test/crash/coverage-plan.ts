@@ -77,6 +77,11 @@ export const coveragePlan = {
     statements: ["end_runs", "retry_run", "trim_runs", "trim_runs_by_own_retention"],
     others: [],
   },
+  queues: {
+    transitions: ["pause a queue", "resume a queue"],
+    statements: ["pause_queue", "resume_queue"],
+    others: [/^commit \((pause|resume)_queue\)$/],
+  },
   kill: {
     transitions: [
       "kill: submit with a key",
@@ -116,5 +121,12 @@ export const readOnlyStatements = {
   read_lost_leases: "tells a handler why its lease is gone",
   find_uncounted_nodes: "finds what complete_steps then checks again",
   find_overdue_runs: "finds what end_runs then checks again",
+  read_attempts: "a read of the client's",
+  list_runs: "a read of the client's",
+  list_unsuccessful_runs: "a read of the client's",
+  count_live_steps: "a read of the client's",
+  count_recent_runs: "a read of the client's",
+  list_queues: "a read of the client's",
+  find_claiming: "asks the lock table whom a pause has to wait for",
   read_installation: "asks for the version and the bucket count",
 } as const satisfies Record<string, string>;

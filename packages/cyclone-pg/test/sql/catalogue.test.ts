@@ -30,6 +30,15 @@ const WORDS = [
   "due",
   "expired",
   "simple",
+  " ",
+  "stack",
+  "causes",
+  "name",
+  "code",
+  "message",
+  "cyclone_steps",
+  "AccessShareLock",
+  "RowExclusiveLock",
 ];
 
 describe.each(catalog.map((statement) => [statement.name, statement] as const))("%s", (name, statement) => {

@@ -41,6 +41,7 @@ export const GROUPS = {
   blocked: 20,
   overdue: 21,
   cancelled: 22,
+  failed: 23,
 } as const;
 
 export type Group = keyof typeof GROUPS;
@@ -71,6 +72,12 @@ export interface Shapes {
   readonly unactivated: number;
   readonly keyed: number;
   readonly overdue: number;
+  /** Recorded calls of each keyed job. */
+  readonly recorded: number;
+  /** Queues that are paused; none of the steps is in one. */
+  readonly paused: number;
+  /** Runs that have failed, older than all others. */
+  readonly failed: number;
   readonly chains: Length;
   readonly heads: Width;
   readonly joins: Width;
@@ -89,6 +96,9 @@ export const SHAPES: Shapes = {
   unactivated: 300,
   keyed: 1_000,
   overdue: 300,
+  recorded: 20,
+  failed: 100,
+  paused: 100,
   chains: { runs: 300, length: 3 },
   heads: { runs: 40, width: 100 },
   joins: { runs: 10, width: 100 },
@@ -111,6 +121,9 @@ export const NO_SHAPES: Shapes = {
   unactivated: 0,
   keyed: 0,
   overdue: 0,
+  recorded: 0,
+  failed: 0,
+  paused: 0,
   chains: nothingLong,
   heads: nothingWide,
   joins: nothingWide,
@@ -184,6 +197,13 @@ function states(shapes: Shapes): string[] {
     ...jobs("keyed", shapes.keyed, "pending", "null::jsonb as input"),
     `update cyclone_runs set idempotency_key = 'key-' || ('x' || right(id::text, 12))::bit(48)::bigint
      where bucket = 0 and id between ${id("keyed", "0")} and ${id("keyed", String(shapes.keyed))}`,
+    `insert into cyclone_queues (bucket, name, paused) select 0, 'paused-' || n, true from generate_series(1, ${shapes.paused}) n on conflict do nothing`,
+    `insert into cyclone_runs (bucket, id, kind, name, remaining, failed, state, finished_at, created_at, error)
+     select 0, ${id("failed")}, 'step', 'noop', 0, 1, 'failed', now(), now() - interval '1 day', '{"name": "Error", "message": "no luck"}'
+     from generate_series(1, ${shapes.failed}) n`,
+    `insert into cyclone_attempts (bucket, run_id, key, epoch, attempt, worker, started_at, outcome, error)
+     select 0, ${id("keyed")}, 0, e, e, '${OWNER}', now(), 'failed', '{"name": "Error", "message": "no luck"}'
+     from generate_series(1, ${shapes.keyed}) n cross join generate_series(1, ${shapes.recorded}) e`,
   ];
 }
 

@@ -5,6 +5,8 @@ import { z } from "zod";
 import {
   type AbortReason,
   type Action,
+  type AttemptInfo,
+  type AttemptOutcome,
   type Builder,
   type Client,
   type CompletionTx,
@@ -30,11 +32,15 @@ import {
   type NodeHandle,
   type OutputOf,
   parseDuration,
+  type QueueInfo,
   RetryAfter,
   type Run,
+  type RunFilter,
   RunNotCompletedError,
   type RunOutcome,
+  type RunPage,
   Snooze,
+  type Stats,
   type Step,
   type StepContract,
   type StoredError,
@@ -489,6 +495,26 @@ export async function starting(tx: pg.PoolClient): Promise<void> {
   await client.stop({ timeout: "10s" });
   const node: NodeHandle = run.node("save");
   expectType<unknown>()(await node.output());
+  const [attempt]: AttemptInfo[] = await node.attempts();
+  expectType<AttemptOutcome | undefined>()(attempt?.outcome);
+  expectType<StoredError | null | undefined>()(attempt?.error);
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const page: RunPage = await client.runs.list({ state: ["failed"], definition: ingest, limit: 10 });
+    expectType<Date | undefined>()(page.runs[0]?.createdAt);
+    cursor = page.next;
+  }
+  const filter: RunFilter = { step: save, queue: "db", tags: ["a"], createdAfter: new Date(), error: "timeout" };
+  await client.runs.list(filter);
+  // @ts-expect-error no such state
+  await client.runs.list({ state: "done" });
+  await client.queues.pause("db", { timeout: "10s" });
+  await client.queues.resume("db");
+  expectType<QueueInfo[]>()(await client.queues.list());
+  const stats: Stats = await client.stats();
+  expectType<number | undefined>()(stats.byQueue["db"]?.running);
+  expectType<number>()(stats.recentRuns.failed);
+  // @ts-expect-error not a duration
+  await client.queues.pause("db", { timeout: "soon" });
   expectType<"data" | "order" | undefined>()((await run.graph()).edges[0]?.kind);
   // @ts-expect-error an unknown option
   await ingest.submit(client, "u", { idempotencykey: "k" });

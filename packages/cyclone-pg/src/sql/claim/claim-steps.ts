@@ -1,5 +1,6 @@
 import { costlyFalse } from "../costly-false.ts";
 import { type Isolation, isolated, NOTHING_ISOLATED } from "../isolation.ts";
+import { pausedQueues } from "../queue/paused-queues.ts";
 import { defineStatement } from "../statement.ts";
 
 /** Up to so many references are bound without asking for their size first. */
@@ -57,7 +58,7 @@ export type NothingClaimed = { readonly [Column in keyof ClaimedRow]: Column ext
  * The order is strict within a queue (priority, then how long it is available) though each step name is a lane of its own:
  * `peek` looks at the best rows of each lane without locking, `take` says how many of the queue's best are in each lane, and
  * only so many are locked. Rows that others hold are skipped within the lane, so contention costs order, never work.
- * A queue full of steps that this worker doesn't know isn't touched. The update looks rows up by their whole key, and its state
+ * A paused queue has no lanes. A queue full of steps that this worker doesn't know isn't touched. The update looks rows up by their whole key, and its state
  * guard is hidden in a CASE: seen by the planner it would make it walk the partial index of all available rows. What no row should
  * reach is {@link costlyFalse}.
  */
@@ -67,6 +68,7 @@ export const claimSteps = defineStatement<ClaimStepsParams, ClaimedRow | Nothing
 with lane as materialized (
   select l.queue, l.step, l.quota, l.sole, l.n
   from unnest((select $2::text[]), (select $3::text[]), (select $4::int[]), (select $5::boolean[])) with ordinality l(queue, step, quota, sole, n)
+  where not (l.queue = any (${pausedQueues(t)}))
 ),
 peek as materialized (
   select l.n, l.quota, row_number() over (partition by l.queue order by p.priority desc, p.available_at) as place

@@ -1,3 +1,4 @@
+import { pausedQueues } from "../queue/paused-queues.ts";
 import { defineStatement } from "../statement.ts";
 
 export interface LookParams {
@@ -20,7 +21,7 @@ export interface LookRow {
 }
 
 /**
- * What there is to do in a bucket: the one query of an idle worker's poll. Each answer is one descent of a partial index, whatever
+ * What there is to do in a bucket: the one query of an idle worker's poll. What is available in a paused queue is nothing to do. Each answer is one descent of a partial index, whatever
  * the tables hold: asked for the first by the index's order. Asked for any, the planner may count on finding one soon by reading the
  * table from its beginning, and reads all of it where there is none.
  */
@@ -38,6 +39,7 @@ select
       order by s.priority desc, s.available_at
       limit 1
     ) a
+    where not (q.queue = any (${pausedQueues(t)}))
   ) as available,
   coalesce(n.available_at <= statement_timestamp(), false) as due,
   coalesce((

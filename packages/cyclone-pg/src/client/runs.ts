@@ -1,0 +1,125 @@
+import type { RunKind, RunState } from "../model/states.ts";
+import type { StoredError } from "../model/stored-error.ts";
+import { listRuns } from "../sql/read/list-runs.ts";
+import { listUnsuccessfulRuns } from "../sql/read/list-unsuccessful-runs.ts";
+import type { ListedRunRow } from "../sql/read/run-list.ts";
+import { cursorOf, isOlder, type RunPosition, timestampOf } from "./run-cursor.ts";
+import { type ResolvedRunFilter, type RunFilter, resolveRunFilter } from "./run-filter.ts";
+import type { RunReader } from "./run-handle.ts";
+
+/** A run as lists have it: without input and output. */
+export interface RunSummary {
+  readonly id: string;
+  /** The workflow's, step's or action's name. */
+  readonly name: string;
+  readonly kind: RunKind;
+  readonly state: RunState;
+  readonly tags: readonly string[];
+  readonly createdAt: Date;
+  readonly finishedAt: Date | null;
+  /** The first error, without stack and causes. */
+  readonly error: StoredError | null;
+}
+
+/** A page of runs, youngest first. */
+export interface RunPage {
+  readonly runs: readonly RunSummary[];
+  /** The `cursor` of the next page; `null`: there is nothing after this one. */
+  readonly next: string | null;
+}
+
+/** Runs that are looked at by one statement, and by all of a page, over all buckets. Those whose nodes are asked for cost more. */
+const SCAN_MAX = { plain: 10_000, byNodes: 1_000 } as const;
+const SCAN_MIN = 100;
+const ROUNDS_MAX = 10;
+
+/** Reads runs by the many. */
+export class Runs {
+  readonly #reader: () => RunReader;
+
+  constructor(reader: () => RunReader) {
+    this.#reader = reader;
+  }
+
+  /**
+   * Lists runs, youngest first by the database's clock, then by id. Payloads aren't read. The time is bounded whatever the filter and
+   * however many runs there are: a page looks at 100,000 runs at most (10,000 with `step` or `queue`), so that one with a filter that fits few may be
+   * shorter than `limit`, or empty, while `next` leads on. Failed and cancelled runs are found among any number of others at once.
+   * Runs that are started meanwhile are before the first page; no run comes twice. Not in a transaction of yours.
+   * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) for a filter or cursor that can't be used; an unknown key gets a suggestion
+   * @throws ClientStoppedError (`CYCLONE_CLIENT_STOPPED`)
+   */
+  async list(filter: RunFilter = {}): Promise<RunPage> {
+    const resolved = resolveRunFilter(filter, "runs.list");
+    const bucketCount = await this.#reader().bucketCount();
+    const rows: ListedRunRow[] = [];
+    let from: RunPosition | null = resolved.from;
+    for (let round = 0; round < ROUNDS_MAX && from !== null && rows.length < resolved.limit; round++) {
+      const page: ListedPage = await this.#page(resolved, from, resolved.limit - rows.length, bucketCount);
+      rows.push(...page.rows);
+      from = page.next;
+    }
+    return { runs: rows.map(runSummary), next: from === null ? null : cursorOf(from) };
+  }
+
+  async #page(
+    { params, unsuccessful, byNodes }: ResolvedRunFilter,
+    from: RunPosition,
+    limit: number,
+    bucketCount: number,
+  ): Promise<ListedPage> {
+    const { run } = this.#reader();
+    const scan = Math.max(SCAN_MIN, Math.ceil(SCAN_MAX[byNodes ? "byNodes" : "plain"] / bucketCount));
+    const answers: ListedRunRow[][] = [];
+    for (let bucket = 0; bucket < bucketCount; bucket++) {
+      const before = { before: timestampOf(from), beforeId: from.id };
+      const page = { bucket, ...params, ...before, scan, limit: limit + 1 };
+      answers.push(await run(unsuccessful ? listUnsuccessfulRuns : listRuns, page));
+    }
+    return mergedPage(answers, limit, scan);
+  }
+}
+
+interface ListedPage {
+  readonly rows: readonly ListedRunRow[];
+  readonly next: RunPosition | null;
+}
+
+/**
+ * One page of what each bucket gave, of which all were asked for one more than the page holds. A bucket that isn't at its end is known down to
+ * its last row only: what is older than the youngest of these is left for the next page.
+ */
+function mergedPage(answers: readonly (readonly ListedRunRow[])[], limit: number, scan: number): ListedPage {
+  const ends = answers.flatMap((rows) => {
+    const last = rows.at(-1);
+    return last !== undefined && (rows.length > limit || last.place === scan) ? [position(last)] : [];
+  });
+  const horizon = ends.reduce<RunPosition | null>(
+    (young, end) => (young === null || isOlder(young, end) ? end : young),
+    null,
+  );
+  const rows = answers
+    .flat()
+    .filter((row) => row.matches && (horizon === null || !isOlder(position(row), horizon)))
+    .sort((a, b) => (isOlder(position(a), position(b)) ? 1 : -1));
+  const last = rows[limit - 1];
+  if (rows.length > limit && last !== undefined) return { rows: rows.slice(0, limit), next: position(last) };
+  return { rows, next: horizon };
+}
+
+function position(row: ListedRunRow): RunPosition {
+  return { createdUs: row.created_us, id: row.id };
+}
+
+function runSummary(row: ListedRunRow): RunSummary {
+  return {
+    id: row.id,
+    name: row.name,
+    kind: row.kind as RunKind,
+    state: row.state as RunState,
+    tags: row.tags ?? [],
+    createdAt: new Date(Math.floor(row.created_us / 1_000)),
+    finishedAt: row.finished_ms === null ? null : new Date(row.finished_ms),
+    error: row.error as StoredError | null,
+  };
+}
