@@ -1,5 +1,5 @@
 import { CLIENT_READER, type ReadableClient } from "../client/run-handle.ts";
-import { countOpenSteps } from "../sql/read/count-open-steps.ts";
+import { countLiveSteps } from "../sql/read/count-live-steps.ts";
 
 /** What one queue holds of one step or action, over all processes. */
 export interface QueueFigures {
@@ -23,7 +23,7 @@ export async function queueFigures(client: ReadableClient): Promise<QueueFigures
   const limit = Math.ceil(COUNT_MAX / bucketCount);
   const figures = new Map<string, QueueFigures>();
   for (let bucket = 0; bucket < bucketCount; bucket++) {
-    for (const { queue, step, state, count, oldest_ms } of await reader.run(countOpenSteps, { bucket, limit })) {
+    for (const { queue, step, state, count, oldest_ms } of await reader.run(countLiveSteps, { bucket, limit })) {
       const key = JSON.stringify([queue, step]);
       const before = figures.get(key) ?? none(queue, step ?? "");
       figures.set(key, {

@@ -13,7 +13,6 @@ import { listQueues } from "./queue/list-queues.ts";
 import { pauseQueue } from "./queue/pause-queue.ts";
 import { resumeQueue } from "./queue/resume-queue.ts";
 import { countLiveSteps } from "./read/count-live-steps.ts";
-import { countOpenSteps } from "./read/count-open-steps.ts";
 import { countRecentRuns } from "./read/count-recent-runs.ts";
 import { findEndedRuns } from "./read/find-ended-runs.ts";
 import { listRuns } from "./read/list-runs.ts";
@@ -87,7 +86,6 @@ export const catalog: readonly Statement<any, unknown>[] = [
   findOverdueRuns,
   trimRuns,
   trimRunsByOwnRetention,
-  countOpenSteps,
   advanceTime,
   readStartedRuns,
 ];

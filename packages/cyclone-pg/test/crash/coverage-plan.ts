@@ -130,3 +130,6 @@ export const readOnlyStatements = {
   find_claiming: "asks the lock table whom a pause has to wait for",
   read_installation: "asks for the version and the bucket count",
 } as const satisfies Record<string, string>;
+
+/** Statements of `cyclone-pg/testing`, which a user's tests send and the engine never does. */
+export const testingStatements: readonly string[] = ["advance_time", "read_started_runs"];

@@ -71,12 +71,11 @@ export function planCases(): readonly PlanCase[] {
 /** What a case may cost in tables of any size. */
 export function limitsOf({ items, buffers, rows, seqScans = [] }: PlanCase): PlanLimits {
   return {
-    seqScans,
     buffers: FIXED.buffers + buffers * items,
     rowsRead: FIXED.rows + rows * items,
     executionMs: FIXED.ms + MS_PER_ITEM * items,
     sortedRows: FIXED.rows + 6 * items,
-    seqScans: SMALL_TABLES,
+    seqScans: [...SMALL_TABLES, ...seqScans],
   };
 }
 

@@ -1,5 +1,4 @@
 import { countLiveSteps } from "../../../src/sql/read/count-live-steps.ts";
-import { countOpenSteps } from "../../../src/sql/read/count-open-steps.ts";
 import { countRecentRuns } from "../../../src/sql/read/count-recent-runs.ts";
 import { findEndedRuns } from "../../../src/sql/read/find-ended-runs.ts";
 import { listRuns } from "../../../src/sql/read/list-runs.ts";
@@ -50,15 +49,6 @@ export const readCases = (): readonly PlanCase[] => [
     expected: (rows) => rows.length * 5,
     buffers: 10,
     rows: 6,
-  }),
-  planCase({
-    name: "count at most 500 open steps of each state",
-    statement: countOpenSteps,
-    params: { bucket: 0, limit: 500 },
-    items: 1_500,
-    expected: (rows) => rows.reduce((sum, row) => sum + Number(row["count"]), 0),
-    buffers: 3,
-    rows: 2,
   }),
   planCase({
     name: "read a run",
