@@ -5,7 +5,7 @@ import type { ClientLike, ClientPort } from "../builder/client-port.ts";
 import { CLIENT_PORT } from "../builder/client-port.ts";
 import { type Definition, definitionOf, type OutputOf } from "../builder/definition.ts";
 import type { Run } from "../builder/run.ts";
-import { BorrowedConnections } from "../db/borrowed-connections.ts";
+import type { BorrowedConnections } from "../db/borrowed-connections.ts";
 import { channelOf } from "../db/channel.ts";
 import { newClient } from "../db/connection-source.ts";
 import { isTransient } from "../db/database-errors.ts";
@@ -28,6 +28,7 @@ import { drained } from "./drained.ts";
 import { type ClientEvents, type EventName, Events } from "./events.ts";
 import { Installation } from "./installation.ts";
 import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } from "./options.ts";
+import { ownConnections } from "./own-connections.ts";
 import { Queues } from "./queues.ts";
 import { workerReports } from "./reports.ts";
 import { resolveStart } from "./resolve-start.ts";
@@ -40,7 +41,6 @@ import { Steering } from "./steering.ts";
 import { Waiter } from "./waiter.ts";
 
 const STOP_TIMEOUT = "25s";
-const ACQUIRE_LIMIT_MS = 30_000;
 const PROBE_MAX_MS = 15_000;
 const START_RETRY_MIN_MS = 100;
 const START_RETRY_MAX_MS = 5_000;
@@ -85,7 +85,7 @@ export class Client implements ClientLike, AsyncDisposable {
     this.#tables = tablesOf(schema);
     this.#channel = channelOf(schema);
     this.#events = new Events((event, error) => log.error(`A listener of "${event}" threw.`, { error: String(error) }));
-    this.#ownConnections = source.userPool === undefined ? this.#makeConnections() : undefined;
+    this.#ownConnections = source.userPool === undefined ? ownConnections(this.#options) : undefined;
     source.userPool?.on("error", ignored);
     this.#statements = new Statements(
       source.userPool ?? (this.#ownConnections as BorrowedConnections).pool,
@@ -305,22 +305,6 @@ export class Client implements ClientLike, AsyncDisposable {
 
   #refuseWhenStopped(): void {
     if (this.#stopping !== undefined) throw new ClientStoppedError();
-  }
-
-  #makeConnections(): BorrowedConnections {
-    const { source, steps, workflows, maxConnections, listen } = this.#options;
-    const worker = steps.size + workflows.size > 0;
-    const dedicated = listen ? 4 : 3;
-    const max = worker
-      ? Math.max(1, Math.floor((maxConnections - dedicated) / 3))
-      : Math.max(1, maxConnections - (listen ? 1 : 0));
-    return new BorrowedConnections({
-      config: source.config,
-      applicationName: "cyclone",
-      max,
-      acquireTimeoutMs: ACQUIRE_LIMIT_MS,
-      purpose: "a submit or read",
-    });
   }
 
   #makeListener(): Listener {
