@@ -126,6 +126,13 @@ describe("advance()", () => {
     await running.result();
   });
 
+  it("lets a deadline pass, which a worker then finds", async () => {
+    const client = await testWorker(database, [add]);
+    const run = await add.enqueue(client, 1, { delay: "1d", deadline: "3h" });
+    await database.kit.advance("3h");
+    expect(await run.wait()).toMatchObject({ state: "failed", error: { code: "CYCLONE_DEADLINE" } });
+  });
+
   it("takes a duration", async () => {
     await expect(database.kit.advance("an hour" as never)).rejects.toMatchObject({ code: "CYCLONE_INVALID_OPTION" });
   });
