@@ -51,8 +51,8 @@ export default defineConfig({
         test: {
           name: "database",
           pool: "forks",
-          // Most tests wait for Postgres, for leases or for processes: three files at a time keep two cores busy.
-          maxWorkers: 3,
+          // Most tests wait for Postgres, for leases or for processes: four files at a time keep two cores busy.
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
           globalSetup,
           include: ["packages/*/test/**/*.test.ts", "bench/**/*.test.ts"],
