@@ -21,7 +21,7 @@ const serverless = [
   "scripts/**/*.test.ts",
 ];
 
-/** Tests that kill, stop, cut and measure: what they wait for has limits, so they run after the others, two files at a time. */
+/** Tests that kill, stop, cut and measure: what they wait for has limits, so they run after the others, three files at a time. */
 const demanding = [
   "packages/cyclone-pg/test/crash/**/*.test.ts",
   "packages/cyclone-pg/test/robustness/**/*.test.ts",
@@ -40,7 +40,7 @@ export default defineConfig({
         test: {
           name: "unit",
           pool: "forks",
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
           include: serverless,
           exclude: left,
@@ -64,7 +64,7 @@ export default defineConfig({
         test: {
           name: "faults",
           pool: "forks",
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 2 },
           globalSetup,
           include: demanding,

@@ -32,7 +32,7 @@ async function nothingLeft(
 ): Promise<boolean> {
   for (let bucket = 0; bucket < bucketCount; bucket++) {
     const [seen] = await run(look, { bucket, ...params });
-    if (seen?.available === true || seen?.due === true || seen?.unactivated === true) return false;
+    if (seen !== undefined && (seen.available || seen.due || seen.unactivated || seen.overdue)) return false;
   }
   return true;
 }

@@ -40,6 +40,8 @@ export class ClaimLoop {
   #claiming = false;
   /** The buckets whose last claim didn't take all there was, or couldn't tell. */
   readonly #unfinished = new Set<number>();
+  /** The last claim got less than it saw. */
+  #contended = false;
   #turn = 0;
   /** Which queue and step come first; moves only when a claim has found something, so that each has its turn. */
   #laneTurn = 0;
@@ -124,6 +126,12 @@ export class ClaimLoop {
       const seen = answer[0]?.seen ?? 0;
       if (rows.length < limit && rows.length >= seen && hadRoom(options.queues, lanes, rows))
         this.#unfinished.delete(bucket);
+      // Others were quicker with what was seen, and what they left may be in another lane: once more, not for ever, since a row may be locked.
+      if (rows.length < Math.min(seen, limit) && !this.#contended) {
+        this.#contended = true;
+        return true;
+      }
+      this.#contended = false;
       // With several queues each had only its share, so that there may be more.
       return rows.length >= limit || (options.queues.length > 1 && rows.length > 0);
     } finally {

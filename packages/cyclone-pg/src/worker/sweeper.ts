@@ -1,3 +1,4 @@
+import { isTransient } from "../db/database-errors.ts";
 import type { Session } from "../db/session.ts";
 import type { EndedRun, Settlement } from "../engine/outcome.ts";
 import { failOverdue } from "../engine/steer/fail-overdue.ts";
@@ -84,12 +85,13 @@ export class Sweeper {
   /** One round over all buckets now. Never rejects: trouble is reported, and the next round tries again. */
   async #sweep(): Promise<void> {
     let nextMs = this.#options.pollMs * (1 + Math.random() * JITTER);
-    try {
-      for (let bucket = 0; bucket < this.#options.bucketCount && !this.#stopped; bucket++) {
+    for (let bucket = 0; bucket < this.#options.bucketCount && !this.#stopped; bucket++) {
+      try {
         nextMs = Math.min(nextMs, await this.#sweepBucket(bucket));
+      } catch (error) {
+        this.#options.onTrouble(error);
+        if (isTransient(error)) break; // what ails one bucket for good doesn't ail the others
       }
-    } catch (error) {
-      this.#options.onTrouble(error);
     }
     this.#sweeping = undefined;
     const wantedMs = this.#wantedAt - performance.now();
@@ -114,9 +116,9 @@ export class Sweeper {
     if (seen.due) await this.#promote(bucket);
     const watchMs = seen.expired ? await this.#reclaimOrWatch(bucket) : Number.POSITIVE_INFINITY;
     if (seen.unactivated) await this.#activate(bucket);
-    if (seen.overdue) await this.#endOverdue(bucket);
+    const ended = seen.overdue && (await this.#endOverdue(bucket));
     if (seen.available) this.#options.onAvailable();
-    return Math.min(nextLookMs(seen), watchMs);
+    return Math.min(nextLookMs(seen, ended), watchMs);
   }
 
   async #promote(bucket: number): Promise<void> {
@@ -167,13 +169,28 @@ export class Sweeper {
     }
   }
 
-  async #endOverdue(bucket: number): Promise<void> {
-    const { session } = this.#options;
-    const overdue = await session.run(findOverdueRuns, { bucket, limit: OVERDUE_MAX });
-    const ended = await failOverdue((statement, params) => session.run(statement, params), bucket, overdue);
-    if (ended.length === 0) return;
+  /**
+   * One run after the other: each may have thousands of nodes, and one that the database refuses hurts no other.
+   * @returns whether any was ended
+   */
+  async #endOverdue(bucket: number): Promise<boolean> {
+    const { session, quarantine } = this.#options;
+    const excluded = quarantine.excluded();
+    const overdue = await session.run(findOverdueRuns, { bucket, limit: OVERDUE_MAX, excluded });
+    const ended: EndedRun[] = [];
+    for (const { id } of overdue) {
+      if (this.#stopped) break;
+      try {
+        ended.push(...(await failOverdue((statement, params) => session.run(statement, params), bucket, id)));
+      } catch (error) {
+        if (isTransient(error)) throw error;
+        quarantine.add(id, error);
+      }
+    }
+    if (ended.length === 0) return false;
     this.#options.onEnded(ended);
     this.#options.onStopped();
+    return true;
   }
 
   /**
@@ -189,8 +206,10 @@ export class Sweeper {
   }
 }
 
-function nextLookMs(seen: LookRow): number {
-  if (seen.next_due_ms === null) return Number.POSITIVE_INFINITY;
-  // What was due has been promoted, or others hold it: what comes after it isn't known before the next look.
-  return seen.due || seen.overdue ? DUE_AGAIN_MS : Math.max(1, Math.ceil(seen.next_due_ms));
+function nextLookMs(seen: LookRow, endedOverdue: boolean): number {
+  // What was due has been promoted or ended, or others hold it: what comes after it isn't known before the next look.
+  if (seen.due || endedOverdue) return DUE_AGAIN_MS;
+  // One that is overdue, and wasn't ended, is about to complete.
+  if (seen.next_due_ms === null || seen.overdue) return Number.POSITIVE_INFINITY;
+  return Math.max(1, Math.ceil(seen.next_due_ms));
 }

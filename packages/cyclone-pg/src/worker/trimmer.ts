@@ -18,7 +18,7 @@ export interface TrimmerOptions {
   readonly reports: Pick<WorkerReports, "trouble">;
 }
 
-const STATEMENT_LIMIT_MS = 60_000;
+const STATEMENT_LIMIT_MS = 10_000;
 
 /** A round comes at least once a minute. */
 const EVERY_MAX_MS = 40_000;
@@ -57,9 +57,15 @@ export class Trimmer {
     this.#schedule(Math.random());
   }
 
-  async stop(): Promise<void> {
+  /** No further batch begins. */
+  quit(): void {
     this.#stopped = true;
     this.#timer?.clear();
+  }
+
+  /** Resolves when the batch under way has ended. */
+  async stop(): Promise<void> {
+    this.quit();
     await this.#running;
   }
 
@@ -85,12 +91,18 @@ export class Trimmer {
   /** From the oldest run to the youngest that may be due. */
   async #walk(bucket: number, walk: Walk): Promise<void> {
     walk.cursor = TRIM_START;
-    while (!this.#stopped) {
+    while (!this.#stopped && !this.#crowded()) {
       const { seen, trimmed, last_created_at: createdAt, last_id: id } = await this.#batch(bucket, walk);
       if (trimmed > 0) this.#options.log.debug(`${trimmed} run(s) trimmed.`);
       if (seen === 0) return;
       walk.cursor = { createdAt, id };
     }
+  }
+
+  /** Handlers come first: while one waits for a connection, or all are lent, nothing is trimmed. */
+  #crowded(): boolean {
+    const { pool } = this.#options;
+    return pool.waitingCount > 0 || (pool.idleCount === 0 && pool.totalCount >= pool.options.max);
   }
 
   async #batch(bucket: number, walk: Walk): Promise<TrimRunsRow> {

@@ -163,7 +163,8 @@ export class Worker {
   }
 
   async #stop(timeoutMs: number): Promise<void> {
-    await Promise.all([this.#claimLoop.stop(), this.#sweeper.stop(), this.#trimmer.stop()]);
+    this.#trimmer.quit();
+    await Promise.all([this.#claimLoop.stop(), this.#sweeper.stop()]);
     await this.#untilCallsEnd(timeoutMs);
     if (this.#calls.size > 0) {
       for (const call of this.#calls.values()) call.abort(new ShutdownError());
@@ -172,7 +173,7 @@ export class Worker {
       this.#recorder.abandon();
     }
     await this.#recorder.idle();
-    await this.#keeper.stop();
+    await Promise.all([this.#keeper.stop(), this.#trimmer.stop()]);
     await Promise.all([this.#claimSession.close(), this.#recordSession.close(), this.#txConnections.close()]);
   }
 

@@ -126,7 +126,39 @@ describe("a deadline", () => {
     expect(await stepRow(database, late.id)).toMatchObject({ state: "cancelled", attempts: 0 });
   });
 
-  it("no longer holds when the run is retried", async () => {
+  it("of a run that the database refuses to end holds up no other: it is set aside, and told of", async () => {
+    await database.query(
+      "alter table cyclone_runs add constraint poison check (name <> 'poisoned' or state <> 'failed')",
+    );
+    const poisoned = defineWorkflow("poisoned", (b) => add.do(b, 1, { queue: "unserved" }));
+    const producer = testClient(database);
+    const bad = await poisoned.submit(producer, undefined, { deadline: new Date(0) });
+    const good = await add.enqueue(producer, 1, { deadline: new Date(1_000), queue: "unserved" });
+    const worker = testClient(database, { handlers: [add], queues: { default: 1 } });
+    const errors = eventsOf(worker, "error");
+    await worker.start();
+    expect(await good.wait()).toMatchObject({ state: "failed", error: { code: "CYCLONE_DEADLINE" } });
+    expect(errors).toEqual([expect.objectContaining({ runId: bad.id })]);
+    expect(await bad.state()).toBe("running");
+    await worker.stop();
+    await database.query("alter table cyclone_runs drop constraint poison");
+    await bad.cancel();
+  });
+
+  it("that is still to come holds on when the run is retried", async () => {
+    const producer = testClient(database);
+    const job = await add.enqueue(producer, 1, { deadline: "1h", delay: "1h" });
+    await job.cancel();
+    await job.retry();
+    const { rows } = await database.query(
+      "select deadline > statement_timestamp() as holds from cyclone_runs where id = $1",
+      [job.id],
+    );
+    expect(rows).toEqual([{ holds: true }]);
+    await job.cancel();
+  });
+
+  it("that has passed no longer holds when the run is retried", async () => {
     const producer = testClient(database);
     const job = await add.enqueue(producer, 1, { deadline: 0, queue: "unserved" });
     await testWorker(database, [add], { queues: { default: 5 } });

@@ -6,16 +6,9 @@ import type { RunStatement } from "../record/record-batch.ts";
 
 // deadline and failFast: as cancel, but the run becomes failed; it keeps the error that it has.
 
-/** Fails runs that `find_overdue_runs` has found. */
-export async function failOverdue(
-  run: RunStatement,
-  bucket: number,
-  overdue: readonly { readonly id: string }[],
-): Promise<EndedRun[]> {
-  if (overdue.length === 0) return [];
+/** Fails a run that `find_overdue_runs` has found, if it still is overdue. */
+export async function failOverdue(run: RunStatement, bucket: number, runId: string): Promise<EndedRun[]> {
   const error = JSON.stringify(toStoredError(new DeadlineError()));
-  const runIds = overdue.map(({ id }) => id);
-  const [row] = await run(endRuns, { bucket, runIds, state: "failed", reason: null, error });
-  const names = row?.ended_names ?? [];
-  return (row?.ended_ids ?? []).map((runId, i) => ({ runId, name: names[i] ?? "", state: "failed" }));
+  const [row] = await run(endRuns, { bucket, runIds: [runId], state: "failed", reason: null, error });
+  return (row?.ended_names ?? []).map((name) => ({ runId, name, state: "failed" }));
 }

@@ -15,14 +15,20 @@ export interface RetryRunRow {
 /**
  * failed / cancelled → running; discarded and cancelled nodes → pending or available, as if they had never been called: attempts, reclaims and
  * snoozes begin anew, the epoch goes on, so that a lease of old stays fenced. A passed deadline no longer holds. The run's row is locked
- * first, which is safe since a run that has ended has no live node. One with a completed node that isn't activated yet is left alone, so
+ * first, which is safe since a run that has ended has no live node; should it have gone on and ended again since the statement began, the nodes
+ * seen are those of another end, and nothing is done. One with a completed node that isn't activated yet is left alone, so
  * that no decrement is missed: no row comes back, and the caller activates it and tries again. What isn't completed in such a run is what begins
  * again, and all that follows from it: so the edges that leave it are those that nodes have to wait for.
  */
 export const retryRun = defineStatement<RetryRunParams, RetryRunRow>({
   name: "retry_run",
   text: (t) => `
-with node as materialized (
+with was as materialized (
+  select r.finished_at
+  from ${t.runs} r
+  where r.bucket = $1::smallint and r.id = $2::uuid
+),
+node as materialized (
   select s.key, s.item, s.again, s.unactivated
   from generate_series(0, (
     select s.key
@@ -41,8 +47,9 @@ with node as materialized (
 retried as (
   update ${t.runs} r
   set state = 'running', failed = 0, remaining = (select count(*) from node where again), finished_at = null, error = null,
-    cancel_reason = null, deadline = null
-  where r.bucket = $1::smallint and r.id = $2::uuid and r.state in ('failed', 'cancelled')
+    cancel_reason = null, deadline = case when r.deadline > was.finished_at and r.deadline > statement_timestamp() then r.deadline end
+  from was
+  where r.bucket = $1::smallint and r.id = $2::uuid and r.state in ('failed', 'cancelled') and r.finished_at = was.finished_at
     and not exists (select from node where unactivated)
   returning r.id, r.name
 ),

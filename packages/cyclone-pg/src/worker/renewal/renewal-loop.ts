@@ -19,6 +19,8 @@ export interface RenewalLoopOptions {
 
 const BATCH_MAX = 1_000;
 const RECONNECT_MS = 250;
+/** Cancels may come by the hundred: what they ask for is done four times a second at most. */
+const FORCED_GAP_MS = 250;
 
 /**
  * Renews all leases of a worker every third of their length, one statement per bucket, on a connection of its own. It runs in the
@@ -33,6 +35,7 @@ export class RenewalLoop {
   #stopped = false;
   /** Asked for while a renewal, or a connect, was under way. */
   #wanted = false;
+  #turnedAt = Number.NEGATIVE_INFINITY;
   /** What the timer will do. */
   #next: (() => Promise<void>) | undefined;
   /** The main loop was stuck for so long that its leases weren't renewed. */
@@ -66,7 +69,7 @@ export class RenewalLoop {
   /** At once, or again as soon as the renewal under way has ended. */
   renewNow(): void {
     if (this.#timer === undefined) this.#wanted = true;
-    else this.#later(0, this.#next);
+    else this.#later(Math.max(0, this.#turnedAt + FORCED_GAP_MS - performance.now()), this.#next);
   }
 
   async stop(): Promise<void> {
@@ -86,7 +89,7 @@ export class RenewalLoop {
         this.#wanted = false;
         this.#running = next();
       },
-      this.#wanted ? 0 : delayMs,
+      this.#wanted ? Math.min(FORCED_GAP_MS, delayMs) : delayMs,
     );
   }
 
@@ -104,6 +107,7 @@ export class RenewalLoop {
   async #turn(): Promise<void> {
     const { leaseMs } = this.#options;
     const began = performance.now();
+    this.#turnedAt = began;
     try {
       if (this.#options.givenUp()) {
         this.#gaveUp = true;

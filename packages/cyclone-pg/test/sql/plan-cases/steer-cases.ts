@@ -42,7 +42,7 @@ export const steerCases = (): readonly PlanCase[] => [
   planCase({
     name: "find 100 overdue runs",
     statement: findOverdueRuns,
-    params: { bucket: 0, limit: 100 },
+    params: { bucket: 0, limit: 100, excluded: [] },
     items: 100,
     expected: (rows) => rows.length,
     buffers: 3,
