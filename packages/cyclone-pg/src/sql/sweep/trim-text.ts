@@ -1,3 +1,4 @@
+import { costlyFalse } from "../costly-false.ts";
 import type { Tables } from "../tables.ts";
 
 export interface TrimRunsParams {
@@ -32,7 +33,7 @@ export interface TrimRunsRow {
  * Deletes runs that ended longer ago than they are kept, with all that belongs to them, among the next `limit` in the order of creation.
  * Whoever holds a run (a retry) keeps it for now. Only runs with nothing left to count: their rows are nobody's to change, so that no lock
  * is waited for. The next run is asked for `limit` times, as the first by the index's order, and rows are deleted by their whole keys from lists:
- * asked for in one go the planner may read the tables.
+ * asked for in one go the planner may read the tables. A limit that it can't see lets it count on a part of the rows, and so keep to the index.
  *
  * @param own whether runs with a retention of their own are meant, or all others
  */
@@ -47,7 +48,7 @@ with recursive old(n, id, created_at) as (
     from ${t.runs} r
     where r.bucket = $1::smallint and (r.created_at, r.id) > (o.created_at, o.id)${own ? " and r.retention_ms is not null" : ""}
     order by r.created_at, r.id
-    limit 1
+    limit (select 1)
   ) r
   where o.n < $3::int and o.created_at < statement_timestamp() - $2::float8 * interval '1 millisecond'
 ),
@@ -103,22 +104,25 @@ calls as (
   using unnest((select array_agg(run_id) from call), (select array_agg(key) from call), (select array_agg(item) from call), (select array_agg(epoch) from call))
     l(run_id, key, item, epoch)
   where a.bucket = $1::smallint and a.run_id = l.run_id and a.key = l.key and a.item = l.item and a.epoch = l.epoch
+    and case when a.epoch >= 0 then true else ${costlyFalse("l.key")} end
 ),
 edges as (
   delete from ${t.deps} d
   using unnest((select array_agg(run_id) from edge), (select array_agg(upstream_key) from edge), (select array_agg(node_key) from edge))
     l(run_id, upstream_key, node_key)
   where d.bucket = $1::smallint and d.run_id = l.run_id and d.upstream_key = l.upstream_key and d.node_key = l.node_key
+    and case when d.upstream_key >= 0 then true else ${costlyFalse("l.upstream_key")} end
 ),
 nodes as (
   delete from ${t.steps} s
   using unnest((select array_agg(run_id) from node), (select array_agg(key) from node), (select array_agg(item) from node)) l(run_id, key, item)
   where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = l.item
+    and case when s.key >= 0 then true else ${costlyFalse("l.key")} end
 ),
 runs as (
   delete from ${t.runs} r
   using unnest((select array_agg(id) from due)) l(id)
-  where r.bucket = $1::smallint and r.id = l.id
+  where r.bucket = $1::smallint and r.id = l.id and case when r.remaining = 0 then true else ${costlyFalse("l.id")} end
   returning 1
 )
 select (select count(*) from runs)::int as trimmed, o.n as seen, (extract(epoch from o.created_at) * 1000000)::float8 as last_created_at, o.id as last_id
