@@ -359,10 +359,7 @@ export class Client implements ClientLike, AsyncDisposable {
         this.#worker?.checkLeases();
         this.#notifier.notify("stopped");
       },
-      onAvailable: () => {
-        this.#worker?.wake();
-        this.#notifier.notify("work");
-      },
+      onAvailable: () => this.#wakeAll(),
     });
   }
 

@@ -39,6 +39,21 @@ export function countsBy(rows: readonly LiveStepsRow[], keyOf: (row: LiveStepsRo
   return counts;
 }
 
+/** Counts of one step or action in one queue. */
+export interface StepStats extends Readonly<LiveCounts> {
+  readonly queue: string;
+  /** The step's or action's name; `null`: control nodes. */
+  readonly step: string | null;
+}
+
+/** Adds up rows of several buckets by queue and step. */
+export function countsByStep(rows: readonly LiveStepsRow[]): StepStats[] {
+  return [...countsBy(rows, (row) => JSON.stringify([row.queue, row.step]))].map(([key, counts]) => {
+    const [queue, step] = JSON.parse(key) as [string, string | null];
+    return { queue, step, ...counts };
+  });
+}
+
 export function noneLive(): LiveCounts {
   return { available: 0, scheduled: 0, running: 0, oldestAvailableMs: null, capped: false };
 }

@@ -1,6 +1,6 @@
 import type { NodeState, RunState } from "../model/states.ts";
 import { countRecentRuns } from "../sql/read/count-recent-runs.ts";
-import { countsBy, type LiveCounts, liveSteps } from "./live-steps.ts";
+import { countsBy, countsByStep, type LiveCounts, liveSteps, type StepStats } from "./live-steps.ts";
 import type { RunReader } from "./run-handle.ts";
 
 /** What there is to do, and what became of the youngest runs. */
@@ -18,13 +18,6 @@ export interface Stats {
   readonly capped: boolean;
 }
 
-/** One step's or action's counts in one queue. */
-export interface StepStats extends Readonly<LiveCounts> {
-  readonly queue: string;
-  /** The step's or action's name; `null`: control nodes. */
-  readonly step: string | null;
-}
-
 /** The runs that were started within the last hour, by their states now: of more than about 20,000 the youngest. */
 export type RecentRuns = Readonly<Record<RunState, number>> & {
   readonly windowMs: number;
@@ -37,17 +30,13 @@ const RUNS_MAX = 20_000;
 
 export async function readStats(reader: RunReader): Promise<Stats> {
   const rows = await liveSteps(reader);
-  const bySteps = countsBy(rows, (row) => JSON.stringify([row.queue, row.step]));
   const [total] = countsBy(rows, () => "").values();
   return {
     running: total?.running ?? 0,
     byQueue: Object.fromEntries(
       [...countsBy(rows, (row) => row.queue)].map(([queue, counts]) => [queue, byState(counts)]),
     ),
-    steps: [...bySteps].map(([key, counts]) => {
-      const [queue, step] = JSON.parse(key) as [string, string | null];
-      return { queue, step, ...counts };
-    }),
+    steps: countsByStep(rows),
     oldestAvailableMs: total?.oldestAvailableMs ?? null,
     recentRuns: await recentRuns(reader),
     capped: total?.capped ?? false,
