@@ -1,4 +1,5 @@
 import { costlyFalse } from "../costly-false.ts";
+import { lockedRunsText } from "../locked-runs.ts";
 import { defineStatement } from "../statement.ts";
 
 export interface CompleteStepsParams {
@@ -28,8 +29,8 @@ export interface CompleteStepsRow {
  * down, and ends at zero. Sorted by (run, key, item) by the caller: own rows, then downstream rows by key, then the runs' rows,
  * which are held for the last instant only. A member whose lease epoch isn't the row's is left out.
  *
- * `locked_list` and `ended_list` hand rows on as arrays, which the planner takes for ten whatever they hold: a single one would be
- * compared with every run, a hundred would be joined with the whole bucket.
+ * `locked_list` hands rows on as arrays, which the planner takes for ten whatever they hold: a single one would be compared with every
+ * row, a hundred would be joined with the whole bucket.
  * Fan-in is a decrement under the row's lock, re-read when another transaction held it; a count of unfinished upstreams
  * would let two of them each see the other unfinished, and the node would be stranded.
  */
@@ -96,20 +97,7 @@ ended_nodes as (
   group by run_id
   order by run_id
 ),
-ended_list as (
-  select l.run_id, l.n
-  from unnest((select array_agg(run_id) from ended_nodes), (select array_agg(n) from ended_nodes)) l(run_id, n)
-),
-locked_runs as materialized (
-  select e.run_id, e.n, statement_timestamp() as at
-  from ended_list e
-  cross join lateral (
-    select 1
-    from ${t.runs} r
-    where r.bucket = $1::smallint and r.id = e.run_id and (select count(*) from activated) >= 0
-    for no key update
-  ) z
-),
+${lockedRunsText(t, "activated", ["n"])},
 counted as (
   update ${t.runs} r
   set remaining = r.remaining - l.n,

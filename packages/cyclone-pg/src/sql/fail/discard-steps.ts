@@ -1,4 +1,5 @@
 import { costlyFalse } from "../costly-false.ts";
+import { lockedRunsText } from "../locked-runs.ts";
 import { defineStatement } from "../statement.ts";
 
 export interface DiscardStepsParams {
@@ -102,23 +103,7 @@ ended_nodes as (
   group by z.run_id
   order by z.run_id
 ),
-ended_list as (
-  select l.run_id, l.n, l.failed, l.error
-  from unnest(
-    (select array_agg(run_id) from ended_nodes), (select array_agg(n) from ended_nodes),
-    (select array_agg(failed) from ended_nodes), (select array_agg(error) from ended_nodes)
-  ) l(run_id, n, failed, error)
-),
-locked_runs as materialized (
-  select e.run_id, e.n, e.failed, e.error, statement_timestamp() as at
-  from ended_list e
-  cross join lateral (
-    select 1
-    from ${t.runs} r
-    where r.bucket = $1::smallint and r.id = e.run_id and (select count(*) from cancelled) >= 0
-    for no key update
-  ) z
-),
+${lockedRunsText(t, "cancelled", ["n", "failed", "error"])},
 counted as (
   update ${t.runs} r
   set remaining = r.remaining - l.n, failed = r.failed + l.failed, error = coalesce(r.error, l.error),

@@ -1,4 +1,5 @@
 import { costlyFalse } from "../costly-false.ts";
+import { lockedRunsText } from "../locked-runs.ts";
 import { defineStatement } from "../statement.ts";
 
 export interface EndRunsParams {
@@ -82,20 +83,7 @@ ended_nodes as (
   group by run_id
   order by run_id
 ),
-ended_list as (
-  select l.run_id, l.n
-  from unnest((select array_agg(run_id) from ended_nodes), (select array_agg(n) from ended_nodes)) l(run_id, n)
-),
-locked_runs as materialized (
-  select e.run_id, e.n, statement_timestamp() as at
-  from ended_list e
-  cross join lateral (
-    select 1
-    from ${t.runs} r
-    where r.bucket = $1::smallint and r.id = e.run_id
-    for no key update
-  ) z
-),
+${lockedRunsText(t, "cancelled", ["n"])},
 counted as (
   update ${t.runs} r
   set remaining = r.remaining - l.n,

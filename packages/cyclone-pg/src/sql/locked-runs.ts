@@ -1,0 +1,26 @@
+import type { Tables } from "./tables.ts";
+
+/**
+ * The CTEs by which a transition that ends nodes comes to their runs: `ended_nodes` (by run, in order) is handed on as arrays, which the
+ * planner takes for ten rows whatever they hold, and `locked_runs` locks the runs' rows in that order, after all rows of nodes.
+ *
+ * @param after the CTE that has moved the last rows of nodes
+ * @param columns what `ended_nodes` has besides `run_id`
+ */
+export function lockedRunsText(t: Tables, after: string, columns: readonly string[]): string {
+  const listed = ["run_id", ...columns];
+  return `ended_list as (
+  select ${listed.map((column) => `l.${column}`).join(", ")}
+  from unnest(${listed.map((column) => `(select array_agg(${column}) from ended_nodes)`).join(", ")}) l(${listed.join(", ")})
+),
+locked_runs as materialized (
+  select ${listed.map((column) => `e.${column}`).join(", ")}, statement_timestamp() as at
+  from ended_list e
+  cross join lateral (
+    select 1
+    from ${t.runs} r
+    where r.bucket = $1::smallint and r.id = e.run_id and (select count(*) from ${after}) >= 0
+    for no key update
+  ) z
+)`;
+}
