@@ -32,11 +32,10 @@ export interface StartOptions {
   /** How long the run is kept after its end. @default the workflow's, else the client's */
   retention?: Duration;
   /**
-   * When the run must have ended: a moment, or so much after the start, by the database's clock. Then what hasn't ended is cancelled, and the
-   * run fails with `CYCLONE_DEADLINE`. @default none
+   * When the run must have ended: a moment, or a {@link Duration} after the start, by the database's clock. Then what hasn't ended is
+   * cancelled, and the run fails with `CYCLONE_DEADLINE`, or with the error that it has. @default none
    */
-  // oxlint-disable-next-line typescript/no-redundant-type-constituents -- names say what a text may be
-  deadline?: Instant | Duration;
+  deadline?: Instant | number;
   /** The span that starts the run, as the header of W3C Trace Context; handlers read it as `ctx.traceparent`. @default none */
   traceparent?: string;
 }

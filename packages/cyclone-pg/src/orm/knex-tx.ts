@@ -3,8 +3,7 @@ import { notATransaction } from "./not-a-transaction.ts";
 
 /** What Knex's `knex.transaction` passes or gives. */
 export interface KnexTransaction {
-  // oxlint-disable-next-line typescript/no-explicit-any -- as Knex has it
-  readonly client: any;
+  readonly client: { acquireConnection(): Promise<Queryable> };
   isCompleted(): boolean;
 }
 
@@ -19,7 +18,7 @@ export function knexTx(trx: KnexTransaction): Queryable {
       // Knex gives the connection back when the transaction ends: then it is somebody else's.
       if (typeof trx.isCompleted !== "function" || trx.isCompleted())
         throw notATransaction("knexTx", "what knex.transaction() passes, until it is committed or rolled back");
-      const connection: Queryable = await trx.client.acquireConnection();
+      const connection = await trx.client.acquireConnection();
       return connection.query(text, values);
     },
   };
