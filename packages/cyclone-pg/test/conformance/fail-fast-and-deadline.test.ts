@@ -170,11 +170,15 @@ describe("a deadline", () => {
 
   it("that isn't one is a clear error, and nothing is written", async () => {
     const producer = testClient(database);
+    const runs = async (): Promise<unknown> =>
+      (await database.query("select count(*)::int as n from cyclone_runs")).rows;
+    const before = await runs();
     for (const deadline of ["soon", "2030-01-01", -1, new Date(Number.NaN)]) {
       await expect(add.enqueue(producer, 1, { deadline })).rejects.toMatchObject({
         code: "CYCLONE_INVALID_OPTION",
         option: "deadline",
       });
     }
+    expect(await runs()).toEqual(before);
   });
 });

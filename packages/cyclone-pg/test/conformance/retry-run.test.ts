@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { defineAction, defineStep, defineWorkflow } from "../../src/index.ts";
 import { stepRow, stepRows } from "../support/engine-rows.ts";
+import { notingPool } from "../support/noting-pool.ts";
 import { testClient, testWorker } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
@@ -181,9 +182,12 @@ describe("retry", () => {
       for (let i = 1; i < length; i++) last = add.do(b, last);
       return last;
     });
-    const run = await long.submit(testClient(database), 10_000);
+    const { pool, names } = notingPool(database);
+    const run = await long.submit(testClient(database, { connection: pool }), 10_000);
     await run.cancel();
+    names.length = 0;
     await run.retry();
+    expect(names).toEqual(["retry_run"]);
     const { rows } = await database.query(
       "select state::text as state, pending, count(*)::int as n from cyclone_steps where run_id = $1 group by 1, 2 order by 2",
       [run.id],

@@ -9,6 +9,7 @@ import { CASE_LIMIT_MS, CrashWorld } from "./crash-world.ts";
 import { startByDeadWorker } from "./dead-worker.ts";
 import { enumerateKills } from "./enumerate-kills.ts";
 import type { WorkerTransition } from "./enumerate-transition.ts";
+import { leftExhausted, leftToReclaim } from "./left-by-dead-worker.ts";
 
 const program = useFixture(join(import.meta.dirname, "fixtures/crash-worker.ts"));
 const record = new CrashRecord();
@@ -49,28 +50,12 @@ const transitions: readonly Pick<WorkerTransition, "transition" | "points" | "gi
   {
     transition: "kill: reclaim",
     points: /^reclaim_steps/,
-    given: async (world) => {
-      const { double } = world.scenarios;
-      const run = await startByDeadWorker(world, {
-        start: (options) => double.enqueue(world.producer, 4, options),
-        step: double.name,
-        leaseMs: 1,
-      });
-      world.expect({ run: run.id, state: "completed", output: { value: 8 } });
-    },
+    given: leftToReclaim,
   },
   {
     transition: "kill: discard when reclaims are used up",
     points: /^discard_steps/,
-    given: async (world) => {
-      const { fragile, fragileChain } = world.scenarios;
-      const run = await startByDeadWorker(world, {
-        start: (options) => fragileChain.submit(world.producer, 4, options),
-        step: fragile.name,
-        leaseMs: 1,
-      });
-      world.expect({ run: run.id, state: "failed" });
-    },
+    given: leftExhausted,
   },
   {
     transition: "kill: activate what was missed",

@@ -5,22 +5,18 @@ import { recordingLog } from "../support/test-client.ts";
 import { coveragePlan } from "./coverage-plan.ts";
 import { CrashRecord } from "./crash-record.ts";
 import type { CrashWorld } from "./crash-world.ts";
-import { startByDeadWorker } from "./dead-worker.ts";
 import { enumerateTransition, type WorkerTransition } from "./enumerate-transition.ts";
+import { leftRunning } from "./left-by-dead-worker.ts";
 
 const record = new CrashRecord();
 
 /** Runs whose nodes are blocked, delayed, available and running. */
 async function inEachState(world: CrashWorld): Promise<Run<unknown>[]> {
-  const { chain, double } = world.scenarios;
+  const { chain } = world.scenarios;
   return [
     await chain.submit(world.producer, 3, { delay: "1h" }),
     await chain.submit(world.producer, 3),
-    await startByDeadWorker(world, {
-      start: (options) => double.enqueue(world.producer, 4, options),
-      step: double.name,
-      leaseMs: 60_000,
-    }),
+    await leftRunning(world, 60_000),
   ];
 }
 

@@ -3,6 +3,7 @@ import { coveragePlan } from "./coverage-plan.ts";
 import { CrashRecord } from "./crash-record.ts";
 import { startByDeadWorker } from "./dead-worker.ts";
 import { enumerateTransition, type WorkerTransition } from "./enumerate-transition.ts";
+import { leftExhausted, leftToReclaim } from "./left-by-dead-worker.ts";
 import { hastyWorkerOptions } from "./worker-options.ts";
 
 const record = new CrashRecord();
@@ -20,29 +21,13 @@ const transitions: readonly WorkerTransition[] = [
     transition: "reclaim",
     points: /^reclaim_steps/,
     worker: hastyWorkerOptions,
-    given: async (world) => {
-      const { double } = world.scenarios;
-      const run = await startByDeadWorker(world, {
-        start: (options) => double.enqueue(world.producer, 4, options),
-        step: double.name,
-        leaseMs: 1,
-      });
-      world.expect({ run: run.id, state: "completed", output: { value: 8 } });
-    },
+    given: leftToReclaim,
   },
   {
     transition: "discard when reclaims are used up",
     points: /^(find_exhausted_steps|discard_steps)/,
     worker: hastyWorkerOptions,
-    given: async (world) => {
-      const { fragile, fragileChain } = world.scenarios;
-      const run = await startByDeadWorker(world, {
-        start: (options) => fragileChain.submit(world.producer, 4, options),
-        step: fragile.name,
-        leaseMs: 1,
-      });
-      world.expect({ run: run.id, state: "failed" });
-    },
+    given: leftExhausted,
   },
   {
     transition: "activate what was missed",

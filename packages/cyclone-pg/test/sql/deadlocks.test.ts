@@ -5,13 +5,13 @@ import { compareLeases, leaseArrays } from "../../src/engine/lease.ts";
 import { Discard, defineStep, defineWorkflow, type Future, Snooze } from "../../src/index.ts";
 import { type ClaimedRow, claimSteps, type NothingClaimed } from "../../src/sql/claim/claim-steps.ts";
 import { completeSteps } from "../../src/sql/complete/complete-steps.ts";
-import { NOTHING_ISOLATED } from "../../src/sql/isolation.ts";
 import { tablesOf } from "../../src/sql/tables.ts";
 import { checkHistory, installAudit } from "../support/check-history.ts";
 import { eventually } from "../support/eventually.ts";
 import { testClient, testWorker } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
-import { loadVolume, NO_SHAPES, NO_VOLUME, OWNER } from "./volume.ts";
+import { claimOf } from "./plan-cases/claim-cases.ts";
+import { loadVolume, NO_SHAPES, NO_VOLUME } from "./volume.ts";
 
 // Four workers complete batches of the same runs, in which every node is connected with many. The server's log is looked through at
 // the end of every test run as well.
@@ -143,18 +143,7 @@ async function completeAll(random: () => number): Promise<void> {
       const limit = 1 + Math.floor(random() * 60);
       const answer = await session.query<ClaimedRow | NothingClaimed>(
         claimSteps.text(tables),
-        claimSteps.params({
-          bucket: 0,
-          queues: ["default"],
-          steps: ["noop"],
-          quotas: [limit],
-          sole: [true],
-          limit,
-          owner: OWNER,
-          leaseMs: 60_000,
-          inputBytesMax: 1_000_000,
-          isolation: NOTHING_ISOLATED,
-        }),
+        claimSteps.params(claimOf(limit)),
       );
       const rows = answer.rows.filter((row) => row.run_id !== null);
       empty = rows.length === 0 ? empty + 1 : 0;

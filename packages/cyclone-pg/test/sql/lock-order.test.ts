@@ -9,6 +9,7 @@ import { reclaimSteps } from "../../src/sql/sweep/reclaim-steps.ts";
 import { tablesOf } from "../../src/sql/tables.ts";
 import { openStage, type StageSession } from "../support/stage.ts";
 import { useTestDatabase } from "../support/test-database.ts";
+import { claimOf } from "./plan-cases/claim-cases.ts";
 import { leasesOf } from "./plan-cases/leases.ts";
 import { type Group, loadVolume, NO_SHAPES, NO_VOLUME, OWNER, runIdOf, type Shapes } from "./volume.ts";
 
@@ -30,19 +31,7 @@ const complete = (group: Group, keys: readonly number[]) => {
   return sent(completeSteps, { ...leases, outputs: keys.map((key) => String(key)), committed: keys.map(() => false) });
 };
 
-const claim = (limit: number) =>
-  sent(claimSteps, {
-    bucket: 0,
-    queues: ["default"],
-    steps: ["noop"],
-    quotas: [limit],
-    sole: [true],
-    limit,
-    owner: OWNER,
-    leaseMs: 30_000,
-    inputBytesMax: 1_000_000,
-    isolation: NOTHING_ISOLATED,
-  });
+const claim = (limit: number) => sent(claimSteps, claimOf(limit));
 
 const reclaim = sent(reclaimSteps, { bucket: 0, limit: 100, guardMs: 0, isolation: NOTHING_ISOLATED });
 

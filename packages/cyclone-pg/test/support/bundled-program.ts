@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 import { onTestFinished } from "vitest";
+import { NODE_BUNDLE } from "./node-bundle.ts";
 
 /** How a program gets the library: from the package's build beside it, or inside one file. */
 export type Packaging = "build" | "esm bundle" | "cjs bundle";
@@ -27,21 +28,9 @@ export async function packageProgram(file: string, packaging: Packaging): Promis
   const { metafile } = await build({
     entryPoints: [file],
     outfile: path,
-    bundle: true,
+    ...NODE_BUNDLE,
+    ...(isCommonJs ? ({ format: "cjs", banner: {} } as const) : {}),
     metafile: true,
-    platform: "node",
-    format: isCommonJs ? "cjs" : "esm",
-    target: "node20",
-    logLevel: "error",
-    external: ["pg-native"],
-    // `pg` is CommonJS and requires Node.js's modules, which an ES module can't by itself.
-    ...(isCommonJs
-      ? {}
-      : {
-          banner: {
-            js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
-          },
-        }),
   });
   const files = Object.keys(metafile.outputs);
   if (files.length !== 1) throw new Error(`The bundle has ${files.length} files: ${files.join(", ")}`);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll } from "vitest";
+import { NODE_BUNDLE } from "./node-bundle.ts";
 
 /**
  * A TypeScript file as a program that Node.js can run in a process of its own: bundled with all that it imports, before
@@ -17,15 +18,8 @@ export function useFixture(file: string): { readonly path: string } {
     await build({
       entryPoints: [file],
       outfile: join(folder, "fixture.mjs"),
-      bundle: true,
-      platform: "node",
-      format: "esm",
-      target: "node20",
       sourcemap: "inline",
-      logLevel: "error",
-      external: ["pg-native"],
-      // `pg` is CommonJS, and calls `require`.
-      banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+      ...NODE_BUNDLE,
     });
   });
   afterAll(() => {

@@ -6,8 +6,9 @@ import { NOTHING_ISOLATED } from "../../src/sql/isolation.ts";
 import { look } from "../../src/sql/sweep/look.ts";
 import { promoteSteps } from "../../src/sql/sweep/promote-steps.ts";
 import { tablesOf } from "../../src/sql/tables.ts";
+import { claimOf } from "../sql/plan-cases/claim-cases.ts";
 import { limitsOf, planCases, problemsOf } from "../sql/plan-cases.ts";
-import { loadVolume, OWNER } from "../sql/volume.ts";
+import { loadVolume } from "../sql/volume.ts";
 import { useOwnServer } from "../support/own-server.ts";
 
 // Millions of rows that no statement may read: too much for every run of the tests, so that this has a command of its own.
@@ -42,18 +43,7 @@ afterAll(async () => {
   await client.end();
 });
 
-const lane = (limit: number) => ({
-  bucket: 0,
-  queues: ["default"],
-  steps: ["noop"],
-  quotas: [limit],
-  sole: [true],
-  limit,
-  owner: OWNER,
-  leaseMs: 3_600_000,
-  inputBytesMax: 1_000_000,
-  isolation: NOTHING_ISOLATED,
-});
+const lane = (limit: number) => ({ ...claimOf(limit), leaseMs: 3_600_000 });
 
 async function timed(
   text: string,

@@ -25,6 +25,9 @@ function params(lanes: readonly Lane[], limit: number, quota: number) {
 }
 
 const noop = [{ queue: "default", step: "noop" }];
+
+/** A claim of one lane, that of the volume's plain jobs. */
+export const claimOf = (limit: number) => params(noop, limit, limit);
 const twenty = ["q0", "q1", "q2", "q3"].flatMap((queue) =>
   ["s0", "s1", "s2", "s3", "s4"].map((step) => ({ queue, step })),
 );
@@ -36,7 +39,7 @@ export const claimCases = (): readonly PlanCase[] => [
   planCase({
     name: "claim 200 in one lane",
     statement: claimSteps,
-    params: params(noop, 200, 200),
+    params: claimOf(200),
     items: 200,
     expected: lengthOf,
     buffers: 25,
@@ -45,7 +48,7 @@ export const claimCases = (): readonly PlanCase[] => [
   planCase({
     name: "claim 1",
     statement: claimSteps,
-    params: params(noop, 1, 1),
+    params: claimOf(1),
     items: 1,
     expected: lengthOf,
     buffers: 25,
