@@ -37,6 +37,8 @@ export interface PlanCase {
 const FIXED = { buffers: 250, rows: 800, ms: 60 } as const;
 /** A batch of 200 takes some 10 ms on a quiet machine; a plan that compares pairs takes seconds. */
 const MS_PER_ITEM = 0.6;
+/** Far below the price from which on a server compiles a plan (100,000), for it grows with the tables in a few cases. */
+const PLANNED_COST_MAX = 20_000;
 /** A page or two: a row per queue that was ever paused, a row per database of the server. */
 const SMALL_TABLES = ["cyclone_queues", "pg_database"];
 /** Time is the smallest of so many tries: others use the machine too. */
@@ -74,6 +76,7 @@ export function limitsOf({ items, buffers, rows, seqScans = [] }: PlanCase): Pla
     buffers: FIXED.buffers + buffers * items,
     rowsRead: FIXED.rows + rows * items,
     executionMs: FIXED.ms + MS_PER_ITEM * items,
+    plannedCost: PLANNED_COST_MAX,
     sortedRows: FIXED.rows + 6 * items,
     seqScans: [...SMALL_TABLES, ...seqScans],
   };
@@ -87,8 +90,11 @@ export async function problemsOf(
   limits: PlanLimits,
 ): Promise<string[]> {
   // A generic plan's costs are guesses, so that some servers compile it before they run it; the engine sends none.
-  const maxMs = mode === "generic" ? Number.POSITIVE_INFINITY : (limits.executionMs ?? Number.POSITIVE_INFINITY);
-  const problems = (figures: PlanFigures): string[] => planProblems(figures, { ...limits, executionMs: maxMs });
+  const unlimited = Number.POSITIVE_INFINITY;
+  const { executionMs: maxMs = unlimited, plannedCost = unlimited } =
+    mode === "generic" ? { executionMs: unlimited, plannedCost: unlimited } : limits;
+  const problems = (figures: PlanFigures): string[] =>
+    planProblems(figures, { ...limits, executionMs: maxMs, plannedCost });
   let best: PlanFigures | undefined;
   for (let i = 0; i < TRIES; i++) {
     const figures = await explainStatement(client, mode, planCase, { warmUps: 0 });

@@ -67,6 +67,7 @@ describe.each(["installed", "empty", "hollow", "restored"] as const)("with stati
           buffers: 1_000 + planCase.buffers * planCase.items,
           rowsRead: ROWS_MAX[moment] + 60 * planCase.items,
           executionMs: 2_000,
+          plannedCost: 20_000,
           seqScans: ["cyclone_runs", "cyclone_steps", "cyclone_deps"],
           sortedRows: 10_000 + 3 * planCase.items,
         };

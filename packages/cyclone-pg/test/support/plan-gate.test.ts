@@ -172,9 +172,10 @@ describe("planProblems", () => {
   it("is empty within the limits, and names what is beyond them", async () => {
     const figures = await explainStatement(client, "generic", lookUp);
     expect(planProblems(figures, { buffers: 20, rowsRead: 3, walBytes: 0, executionMs: 1_000 })).toEqual([]);
-    expect(planProblems(figures, { buffers: 1, rowsRead: 2 })).toEqual([
+    expect(planProblems(figures, { buffers: 1, rowsRead: 2, plannedCost: 0 })).toEqual([
       expect.stringMatching(/^generic: \d+ buffers, at most 1 allowed$/),
       expect.stringMatching(/^generic: 3 rows read \(\{"Index Scan":3\}\), at most 2 allowed$/),
+      expect.stringMatching(/^generic: \d+ planned cost, at most 0 allowed$/),
     ]);
   });
 

@@ -77,6 +77,8 @@ export interface PlanLimits {
   readonly rowsRead?: number;
   readonly walBytes?: number;
   readonly executionMs?: number;
+  /** A server compiles what is planned to cost more than `jit_above_cost` (100,000), which takes longer than any statement of the engine. */
+  readonly plannedCost?: number;
   /** Tables that may be read sequentially. @default none */
   readonly seqScans?: readonly string[];
   /** How many rows may be sorted, all sorts together. @default 0 */
@@ -93,6 +95,7 @@ export function planProblems(figures: PlanFigures, limits: PlanLimits): string[]
     ...over(`rows read (${JSON.stringify(figures.rowsRead)})`, figures.rowsReadTotal, limits.rowsRead),
     ...over("bytes of WAL", figures.wal.bytes, limits.walBytes),
     ...over("ms", figures.executionMs, limits.executionMs),
+    ...over("planned cost", figures.plannedCost, limits.plannedCost),
     ...over(`rows sorted (by ${figures.sorts.map((sort) => sort.key).join("; ")})`, sorted, limits.sortedRows ?? 0),
     ...figures.seqScans
       .filter((scan) => limits.seqScans?.includes(scan.table) !== true)

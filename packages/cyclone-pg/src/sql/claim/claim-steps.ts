@@ -1,4 +1,5 @@
 import { costlyFalse } from "../costly-false.ts";
+import { anyPriority } from "../hidden-range.ts";
 import { type Isolation, isolated, NOTHING_ISOLATED } from "../isolation.ts";
 import { pausedQueues } from "../queue/paused-queues.ts";
 import { defineStatement } from "../statement.ts";
@@ -77,7 +78,7 @@ peek as materialized (
     select s.priority, s.available_at
     from ${t.steps} s
     where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available'
-      and ${isolated("$10", "$11")}
+      and ${anyPriority("s")} and ${isolated("$10", "$11")}
     order by s.priority desc, s.available_at
     limit l.quota
   ) p
@@ -100,7 +101,7 @@ picked as materialized (
     select s.run_id, s.key, s.item
     from ${t.steps} s
     where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available'
-      and ${isolated("$10", "$11")}
+      and ${anyPriority("s")} and ${isolated("$10", "$11")}
     order by s.priority desc, s.available_at
     limit coalesce(l.size, 0)
     for no key update skip locked
@@ -129,6 +130,7 @@ sized as materialized (
       from unnest(c.refs) e(key)
     ) > $9::float8 else false end as oversized
   from claimed c
+  where ${anyPriority("c")}
 )
 select z.seen, c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
   c.timeout_ms, c.traceparent,

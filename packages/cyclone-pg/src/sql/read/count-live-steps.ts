@@ -1,3 +1,4 @@
+import { anyPriority, anyTime } from "../hidden-range.ts";
 import { defineStatement } from "../statement.ts";
 
 export interface CountLiveStepsParams {
@@ -57,14 +58,14 @@ share as materialized (
 scheduled as materialized (
   select s.queue, s.step
   from ${t.steps} s
-  where s.bucket = $1::smallint and s.state = 'scheduled' and s.available_at is not null
+  where s.bucket = $1::smallint and s.state = 'scheduled' and s.available_at is not null and ${anyTime("s.available_at")}
   order by s.available_at
   limit (select $2::int)
 ),
 running as materialized (
   select s.queue, s.step
   from ${t.steps} s
-  where s.bucket = $1::smallint and s.state = 'running'
+  where s.bucket = $1::smallint and s.state = 'running' and ${anyTime("s.lease_expiry")}
   order by s.lease_expiry
   limit (select $2::int)
 )
@@ -76,7 +77,7 @@ cross join lateral (
   from (
     select s.available_at
     from ${t.steps} s
-    where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available'
+    where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available' and ${anyPriority("s")}
     order by s.priority desc, s.available_at
     limit (select size from share)
   ) a

@@ -1,4 +1,5 @@
 import type { RunState } from "../../model/states.ts";
+import { anyKey } from "../hidden-range.ts";
 import type { Tables } from "../tables.ts";
 
 /** What a page of runs may hold, and where it begins. Null: not asked for. */
@@ -68,7 +69,7 @@ from (
         from (
           select s.step, s.queue
           from ${t.steps} s
-          where s.bucket = $1::smallint and s.run_id = r.id
+          where s.bucket = $1::smallint and s.run_id = r.id and ${anyKey("s")}
           order by s.key, s.item
           limit (select ${NODES_MAX})
         ) n

@@ -47,14 +47,18 @@ with x as materialized (
   )
   order by x.run_id
 ),
-live as materialized (
-  select l.run_id, l.key, l.item, l.state, l.lease_epoch, l.lease_owner, l.started_at, l.attempts
+node as materialized (
+  select x.run_id, k.key
   from x
   cross join lateral generate_series(0, x.last) k(key)
+),
+live as materialized (
+  select l.run_id, l.key, l.item, l.state, l.lease_epoch, l.lease_owner, l.started_at, l.attempts
+  from unnest((select array_agg(run_id) from node), (select array_agg(key) from node)) n(run_id, key)
   cross join lateral (
     select s.run_id, s.key, s.item, s.state, s.lease_epoch, s.lease_owner, s.started_at, s.attempts
     from ${t.steps} s
-    where s.bucket = $1::smallint and s.run_id = x.run_id and s.key = k.key and s.item = 0 and case when s.state in (${LIVE}) then true else false end
+    where s.bucket = $1::smallint and s.run_id = n.run_id and s.key = n.key and s.item = 0 and case when s.state in (${LIVE}) then true else false end
     for no key update
   ) l
 ),

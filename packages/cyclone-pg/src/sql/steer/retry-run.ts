@@ -28,8 +28,8 @@ with was as materialized (
   from ${t.runs} r
   where r.bucket = $1::smallint and r.id = $2::uuid
 ),
-node as materialized (
-  select s.key, s.item, s.again, s.unactivated
+node_keys as materialized (
+  select array_agg(k.key) as keys
   from generate_series(0, (
     select s.key
     from ${t.steps} s
@@ -37,6 +37,10 @@ node as materialized (
     order by s.key desc, s.item desc
     limit 1
   )) k(key)
+),
+node as materialized (
+  select s.key, s.item, s.again, s.unactivated
+  from unnest((select keys from node_keys)) k(key)
   cross join lateral (
     select s.key, s.item, s.state in ('discarded', 'cancelled') as again, s.unactivated is true as unactivated
     from ${t.steps} s
@@ -61,14 +65,13 @@ again as materialized (
     where n.again
     union all
     select e.node_key, 0, 1
-    from node u
+    from unnest((select array_agg(key) from node where again and item = 0)) u(key)
     cross join lateral (
       select d.node_key
       from ${t.deps} d
       where d.bucket = $1::smallint and d.run_id = $2::uuid and d.upstream_key = u.key
       offset 0
     ) e
-    where u.again and u.item = 0
   ) z
   where (select count(*) from retried) > 0
   group by z.key, z.item

@@ -48,7 +48,7 @@ with recursive old(n, id, created_at) as (
     from ${t.runs} r
     where r.bucket = $1::smallint and (r.created_at, r.id) > (o.created_at, o.id)${own ? " and r.retention_ms is not null" : ""}
     order by r.created_at, r.id
-    limit (select 1)
+    limit 1
   ) r
   where o.n < $3::int and o.created_at < statement_timestamp() - $2::float8 * interval '1 millisecond'
 ),
@@ -67,9 +67,13 @@ due as materialized (
   ) d
   where o.n > 0
 ),
+due_list as (
+  select l.id
+  from unnest((select array_agg(id) from due)) l(id)
+),
 node as materialized (
   select d.id as run_id, k.key, 0 as item
-  from due d
+  from due_list d
   cross join lateral (
     select s.key as last
     from ${t.steps} s
@@ -79,9 +83,13 @@ node as materialized (
   ) l
   cross join lateral generate_series(0, l.last) k(key)
 ),
+node_list as (
+  select l.run_id, l.key, l.item
+  from unnest((select array_agg(run_id) from node), (select array_agg(key) from node), (select array_agg(item) from node)) l(run_id, key, item)
+),
 edge as materialized (
   select n.run_id, e.upstream_key, e.node_key
-  from node n
+  from node_list n
   cross join lateral (
     select d.upstream_key, d.node_key
     from ${t.deps} d
@@ -91,7 +99,7 @@ edge as materialized (
 ),
 call as materialized (
   select n.run_id, n.key, n.item, c.epoch
-  from node n
+  from node_list n
   cross join lateral (
     select a.epoch
     from ${t.attempts} a
@@ -115,13 +123,13 @@ edges as (
 ),
 nodes as (
   delete from ${t.steps} s
-  using unnest((select array_agg(run_id) from node), (select array_agg(key) from node), (select array_agg(item) from node)) l(run_id, key, item)
+  using node_list l
   where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = l.item
     and case when s.key >= 0 then true else ${costlyFalse("l.key")} end
 ),
 runs as (
   delete from ${t.runs} r
-  using unnest((select array_agg(id) from due)) l(id)
+  using due_list l
   where r.bucket = $1::smallint and r.id = l.id and case when r.remaining = 0 then true else ${costlyFalse("l.id")} end
   returning 1
 )

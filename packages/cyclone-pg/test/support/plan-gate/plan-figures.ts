@@ -26,6 +26,8 @@ export interface PlanFigures {
   readonly sorts: readonly { readonly key: string; readonly rows: number; readonly onDisk: boolean }[];
   /** Names of the indexes that were scanned. */
   readonly indexes: readonly string[];
+  /** What the planner expected, in its own unit. */
+  readonly plannedCost: number;
   readonly planningMs: number;
   readonly executionMs: number;
   /** EXPLAIN's own output. */
@@ -77,6 +79,7 @@ export function planFigures(mode: PlanMode, plan: ExplainedPlan): PlanFigures {
         onDisk: node["Sort Space Type"] === "Disk",
       })),
     indexes: nodes.flatMap((node) => (typeof node["Index Name"] === "string" ? [node["Index Name"]] : [])),
+    plannedCost: Math.round(number(plan.Plan, "Total Cost")),
     planningMs: plan["Planning Time"] ?? 0,
     executionMs: plan["Execution Time"] ?? 0,
     plan,
