@@ -27,6 +27,8 @@ const JITTER = 0.3;
 const LIMIT_MAX = 500;
 /** A batch that took longer is followed by a smaller one. */
 const BATCH_MS = 200;
+/** So many runs that are kept are looked at in a round, which goes on from there in the next one. */
+const KEPT_MAX = 20_000;
 
 interface Walk {
   readonly own: boolean;
@@ -88,14 +90,17 @@ export class Trimmer {
     this.#schedule(1 + Math.random() * JITTER);
   }
 
-  /** From the oldest run to the youngest that may be due. */
+  /** From the oldest run, or where the last round broke off, to the youngest that may be due. */
   async #walk(bucket: number, walk: Walk): Promise<void> {
-    walk.cursor = TRIM_START;
-    while (!this.#stopped && !this.#crowded()) {
+    let kept = 0;
+    while (!this.#stopped && !this.#crowded() && kept < KEPT_MAX) {
+      const { limit } = walk;
       const { seen, trimmed, last_created_at: createdAt, last_id: id } = await this.#batch(bucket, walk);
       if (trimmed > 0) this.#options.log.debug(`${trimmed} run(s) trimmed.`);
-      if (seen === 0) return;
-      walk.cursor = { createdAt, id };
+      const ended = seen < limit;
+      walk.cursor = ended ? TRIM_START : { createdAt, id };
+      if (ended) return;
+      kept += seen - trimmed;
     }
   }
 
