@@ -92,13 +92,8 @@ export class Client implements ClientLike, AsyncDisposable {
       this.#tables,
     );
     this.#installation = new Installation(this.#statements.run, schema);
-    this.#notifier = new Notifier(async (payloads) => {
-      // The sender's tag lets this process leave its own wake-ups: it has been woken already.
-      await this.#statements.once(notify, {
-        channel: this.#channel,
-        payloads: payloads.map((word) => `${word} ${this.#tag}`),
-      });
-    });
+    // The sender's tag lets this process leave its own wake-ups: it has been woken already.
+    this.#notifier = new Notifier((words) => this.#notify(words.map((word) => `${word} ${this.#tag}`)));
     this.#listener = this.#makeListener();
     this.#waiter = new Waiter({
       run: this.#statements.once,
@@ -307,12 +302,17 @@ export class Client implements ClientLike, AsyncDisposable {
     if (this.#stopping !== undefined) throw new ClientStoppedError();
   }
 
+  async #notify(payloads: string[]): Promise<void> {
+    await this.#statements.once(notify, { channel: this.#channel, payloads });
+  }
+
   #makeListener(): Listener {
     const { listenSource, leaseMs, log } = this.#options;
     return new Listener({
       newClient: (): pg.Client => newClient(listenSource.config, "cyclone listen"),
       channel: this.#channel,
       foundWithinMs: Math.min(leaseMs / 2, PROBE_MAX_MS),
+      notify: (payload) => this.#notify([payload]),
       onNotification: (payload) => {
         const [word, tag] = payload.split(" ");
         if (tag === this.#tag) return;

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { destroy, endWithin } from "./session.ts";
 import { within } from "./within.ts";
@@ -7,6 +8,8 @@ export interface ListenerOptions {
   readonly channel: string;
   /** A deaf or half-open connection is found within this time: two thirds between probes, one third for the answer. */
   readonly foundWithinMs: number;
+  /** Sends a payload to the channel, over another connection. */
+  readonly notify: (payload: string) => Promise<unknown>;
   readonly onNotification: (payload: string) => void;
   /** After each (re)connection: what was missed meanwhile has to be looked for. */
   readonly onListening: () => void;
@@ -19,15 +22,16 @@ const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 15_000;
 
 /**
- * A connection that listens, and comes back by itself. It sends itself a notification now and then: behind a pooler in
- * transaction mode LISTEN succeeds and stays silent, and only a missing probe tells.
+ * A connection that listens, and comes back by itself. It is sent a notification now and then: behind a pooler in
+ * transaction mode LISTEN succeeds and stays silent, and only a missing probe tells. There the probe is sent over another connection: one that
+ * it sends itself comes back by luck, as long as the pooler lends it the same connection to the server each time.
  */
 export class Listener {
   readonly #options: ListenerOptions;
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #behindPooler = false;
   #probe: { word: string; heard: () => void } | undefined;
-  #probes = 0;
   #failures = 0;
   #closed = false;
   #connecting: Promise<void> | undefined;
@@ -72,6 +76,7 @@ export class Listener {
       await within(this.#answerMs, client.connect());
       client.on("notification", (message) => this.#hear(message.payload ?? ""));
       await within(this.#answerMs, client.query(`/* cyclone:listen */ listen ${this.#options.channel}`));
+      this.#behindPooler = await within(this.#answerMs, isBehindPooler(client));
       client.on("error", (error) => this.#lose(client, error));
       client.on("end", () => this.#lose(client, new Error("The listening connection ended.")));
       this.#client = client;
@@ -101,24 +106,39 @@ export class Listener {
   }
 
   async #tryProbe(client: pg.Client): Promise<void> {
-    this.#probes += 1;
-    const word = `probe:${process.pid}:${this.#probes}`;
-    let limit: NodeJS.Timeout | undefined;
-    const heard = new Promise<void>((resolve, reject) => {
+    const word = `probe:${randomUUID()}`;
+    const heard = new Promise<void>((resolve) => {
       this.#probe = { word, heard: resolve };
+    });
+    try {
+      if (this.#behindPooler) {
+        // Unsent, it tells nothing.
+        const sent = await this.#options.notify(word).then(
+          () => true,
+          () => false,
+        );
+        if (sent) await this.#soon(heard);
+      } else {
+        const sent = client.query("/* cyclone:probe */ select pg_notify($1, $2)", [this.#options.channel, word]);
+        await this.#soon(Promise.all([sent, heard]));
+      }
+    } finally {
+      this.#probe = undefined;
+    }
+  }
+
+  async #soon(heard: Promise<unknown>): Promise<void> {
+    let limit: NodeJS.Timeout | undefined;
+    const silence = new Promise<never>((_, reject) => {
       limit = setTimeout(
         () => reject(new Error("The listening connection is deaf: is it behind a pooler? Give `directConnection`.")),
         this.#answerMs,
       );
     });
     try {
-      await Promise.all([
-        client.query("/* cyclone:probe */ select pg_notify($1, $2)", [this.#options.channel, word]),
-        heard,
-      ]);
+      await Promise.race([heard, silence]);
     } finally {
       clearTimeout(limit);
-      this.#probe = undefined;
     }
   }
 
@@ -148,4 +168,11 @@ export class Listener {
     this.#timer = setTimeout(() => void run(), delayMs);
     this.#timer.unref();
   }
+}
+
+/** A pooler gives a client a process id of its own making. */
+async function isBehindPooler(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>("/* cyclone:listen */ select pg_backend_pid() as pid");
+  const { processID } = client as { readonly processID?: number | null };
+  return typeof processID === "number" && rows[0]?.pid !== processID;
 }
