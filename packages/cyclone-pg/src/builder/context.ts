@@ -25,6 +25,8 @@ export interface Context {
   readonly idempotencyKey: string;
   /** The `traceparent` that the run was started with. */
   readonly traceparent: string | undefined;
+  /** When the run must have ended, by the database's clock; `undefined`: it has no deadline. */
+  readonly deadline: Date | undefined;
   /** Fires when this call's outcome no longer counts, or should end soon; `signal.reason` is an {@link AbortReason}. */
   readonly signal: AbortSignal;
   /** Goes to the client's logger, with the run, node and attempt as fields. */
@@ -34,6 +36,7 @@ export interface Context {
    * same one afterwards; rolled back if the handler throws or the lease is lost.
    * @param options count on the first call only
    * @throws the abort's reason once the signal has fired for a lost lease, a cancel or a shutdown
+   * @throws CompletionTxError (`CYCLONE_COMPLETION_TX`) once the handler has settled
    * @throws ConnectionError (`CYCLONE_CONNECTION`) if no connection for it is free within a minute
    */
   completionTx(options?: CompletionTxOptions): Promise<CompletionTx>;

@@ -34,7 +34,7 @@ export interface Run<out Out> {
   cancel(reason?: string): Promise<RunState>;
   /**
    * Runs again what a failed or cancelled run hasn't completed, under the same id: completed outputs stay, attempts and reclaims begin anew, a
-   * deadline that has passed no longer holds. Not part of a transaction of the caller's.
+   * deadline that has passed, or that of a run which failed fast, no longer holds. Not part of a transaction of the caller's.
    * @throws RunNotRetryableError (`CYCLONE_RUN_NOT_RETRYABLE`) if it is running or has completed
    * @throws RunNotFoundError (`CYCLONE_RUN_NOT_FOUND`)
    */

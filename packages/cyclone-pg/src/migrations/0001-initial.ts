@@ -94,6 +94,7 @@ create table ${t.steps} (
   finished_at timestamptz,
   timeout_ms bigint,
   traceparent text,
+  has_deadline boolean,
   unactivated boolean,
   downs int[],
   refs int[],

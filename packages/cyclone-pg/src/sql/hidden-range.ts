@@ -7,7 +7,7 @@
  * @param alias of a relation with the steps' column
  */
 export const anyPriority = (alias: string): string =>
-  `${alias}.priority between (select '-32768'::smallint) and (select '32767'::smallint)`;
+  `${alias}.priority between (select (-32768)::smallint) and (select 32767::smallint)`;
 
 /** The same for the key of a node. */
 export const anyKey = (alias: string): string => `${alias}.key between (select 0) and (select 2147483647)`;

@@ -115,6 +115,31 @@ describe("a deadline", () => {
     ]);
   });
 
+  it("is told to each handler of the run, also after a retry; without one there is none", async () => {
+    const seen: (Date | undefined)[] = [];
+    const tells = defineStep("tells-deadline", { maxAttempts: 1 }, async (ctx, fails: boolean) => {
+      seen.push(ctx.deadline);
+      if (fails && seen.length < 3) throw new Error("again");
+    });
+    const flow = defineWorkflow("told-deadline", (b) => tells.do(b, true, { after: [tells.do(b, false)] }));
+    const worker = await testWorker(database, [tells]);
+    const producer = testClient(database);
+    const at = new Date(Date.now() + 3_600_000);
+    const run = await flow.submit(producer, undefined, { deadline: at });
+    expect(await run.wait()).toMatchObject({ state: "failed" });
+    await run.retry();
+    await run.result();
+    expect(seen).toEqual([at, at, at]);
+    await (await tells.enqueue(producer, false)).result();
+    expect(seen.at(-1)).toBeUndefined();
+    const { rows } = await database.query<{ deadline: Date }>(
+      "select statement_timestamp() + interval '2 hours' as deadline",
+    );
+    await (await tells.enqueue(producer, false, { deadline: "2h" })).result();
+    expect(Math.abs(Number(seen.at(-1)) - Number(rows[0]?.deadline))).toBeLessThan(60_000);
+    await worker.stop();
+  });
+
   it("that a run meets changes nothing, and one that has passed at the start ends it before anything is called", async () => {
     const producer = testClient(database);
     const late = await add.enqueue(producer, 1, { deadline: new Date(0), queue: "unserved" });

@@ -23,6 +23,8 @@ afterAll(async () => {
 const WORDS = [
   "1 millisecond",
   "{}",
+  "infinity",
+  "-infinity",
   "[]",
   "cyclone.completion_tx",
   "node",

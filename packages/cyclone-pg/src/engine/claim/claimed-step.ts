@@ -17,6 +17,8 @@ export interface ClaimedStep extends Lease {
   readonly timeoutMs: number | null;
   /** The run's; null: none. */
   readonly traceparent: string | null;
+  /** The run's, in milliseconds since 1970; null: none. */
+  readonly deadlineMs: number | null;
   /** How long it was available before this claim. */
   readonly waitedMs: number;
   readonly hasInput: boolean;
@@ -44,6 +46,7 @@ export function claimedStep(bucket: number, row: ClaimedRow): ClaimedStep {
     snoozes: row.snoozes,
     timeoutMs: row.timeout_ms,
     traceparent: row.traceparent,
+    deadlineMs: row.deadline_ms,
     waitedMs: Math.max(0, row.waited_ms),
     hasInput: row.has_input,
     input: row.input,

@@ -49,6 +49,7 @@ export function rowsOf(graph: Graph, run: NewRun): RunRows {
       maxReclaims: node.maxReclaims,
       timeoutMs: node.timeoutMs,
       traceparent: run.traceparent,
+      hasDeadline: run.deadline.afterMs === null && run.deadline.at === null ? null : true,
       downs: downs[node.key] ?? null,
       refs: node.references.length === 0 ? null : node.references.map((reference) => reference.key),
       refPaths: node.references.length === 0 ? null : node.references.map((reference) => reference.path),

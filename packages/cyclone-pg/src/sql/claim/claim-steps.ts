@@ -40,6 +40,8 @@ export interface ClaimedRow {
   readonly snoozes: number;
   readonly timeout_ms: number | null;
   readonly traceparent: string | null;
+  /** The run's, in milliseconds since 1970. */
+  readonly deadline_ms: number | null;
   /** How long it was available. */
   readonly waited_ms: number;
   readonly has_input: boolean;
@@ -116,7 +118,7 @@ claimed as (
   where s.bucket = $1::smallint and s.run_id = p.run_id and s.key = p.key and s.item = p.item
     and case when s.state = 'available' then true else ${costlyFalse("p.key")} end
   returning s.run_id, s.key, s.item, s.node, s.step, s.queue, s.lease_epoch, s.attempts, s.max_attempts, s.reclaims, s.max_reclaims, s.snoozes,
-    s.timeout_ms, s.traceparent, s.priority, s.available_at, s.input, s.refs, s.ref_paths
+    s.timeout_ms, s.traceparent, s.has_deadline, s.priority, s.available_at, s.input, s.refs, s.ref_paths
 ),
 sized as materialized (
   select c.*,
@@ -134,6 +136,11 @@ sized as materialized (
 )
 select z.seen, c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
   c.timeout_ms, c.traceparent,
+  case when c.has_deadline then (
+    select (extract(epoch from r.deadline) * 1000)::float8
+    from ${t.runs} r
+    where r.bucket = $1::smallint and r.id = c.run_id
+  ) end as deadline_ms,
   (extract(epoch from statement_timestamp() - c.available_at) * 1000)::float8 as waited_ms, c.input is not null as has_input, c.input, coalesce(c.oversized, false) as oversized,
   case when c.refs is not null and c.oversized is not true then (
     select jsonb_agg(case when v.output is null then '[]'::jsonb else jsonb_build_array(v.output) end order by v.i)

@@ -24,9 +24,9 @@ d as (
   where ${only}
 ),
 s as (
-  insert into ${t.steps} (bucket, run_id, key, node, step, kind, queue, priority, pending, max_attempts, max_reclaims, timeout_ms, traceparent, downs, refs, ref_paths, input, state, available_at)
+  insert into ${t.steps} (bucket, run_id, key, node, step, kind, queue, priority, pending, max_attempts, max_reclaims, timeout_ms, traceparent, has_deadline, downs, refs, ref_paths, input, state, available_at)
   select $1::smallint, x.run_id, x.key, x.node, x.step, x.kind::${t.nodeKind}, x.queue, x.priority, x.pending, x.max_attempts, x.max_reclaims, x.timeout_ms, x.traceparent,
-    x.downs, x.refs, x.ref_paths, x.input -> 0,
+    x.has_deadline, x.downs, x.refs, x.ref_paths, x.input -> 0,
     case
       when x.pending > 0 then 'pending'::${t.stepState}
       when at.later then 'scheduled'::${t.stepState}
@@ -35,7 +35,7 @@ s as (
     case when x.pending = 0 then at.due end
   from at
   cross join jsonb_to_recordset($3::jsonb) as x(run_id uuid, key int, node text, step text, kind text, queue text, priority smallint, pending int,
-    max_attempts int, max_reclaims int, timeout_ms bigint, traceparent text, downs int[], refs int[], ref_paths text[], input jsonb)
+    max_attempts int, max_reclaims int, timeout_ms bigint, traceparent text, has_deadline boolean, downs int[], refs int[], ref_paths text[], input jsonb)
   where ${only}
 )`;
 

@@ -41,6 +41,8 @@ export interface StepRow {
   readonly timeoutMs: number | null;
   /** The run's, repeated here so that a claim reads no second table. */
   readonly traceparent: string | null;
+  /** Whether the run has a deadline, so that only a claim in such a run reads it there; null: no. */
+  readonly hasDeadline: true | null;
   readonly downs: readonly number[] | null;
   readonly refs: readonly number[] | null;
   readonly refPaths: readonly (readonly (string | number)[])[] | null;
@@ -119,6 +121,7 @@ function stepRecord(s: StepRow): string {
     max_reclaims: s.maxReclaims ?? undefined,
     timeout_ms: s.timeoutMs ?? undefined,
     traceparent: s.traceparent ?? undefined,
+    has_deadline: s.hasDeadline ?? undefined,
     downs: s.downs ?? undefined,
     refs: s.refs ?? undefined,
     ref_paths: s.refPaths?.map(pathLiteral) ?? undefined,
@@ -158,6 +161,7 @@ const node = {
   maxReclaims: 10,
   timeoutMs: null,
   traceparent: null,
+  hasDeadline: true,
   runId: SAMPLE_ID,
 } as const;
 

@@ -1,4 +1,5 @@
 import type { CompletionTx, CompletionTxOptions, Context } from "../../builder/context.ts";
+import { CompletionTxError } from "../../errors/completion-tx-error.ts";
 import { InvalidOptionError } from "../../errors/invalid-option-error.ts";
 import type { Logger } from "../../model/logger.ts";
 import { rejectUnknownKeys } from "../../model/options.ts";
@@ -10,7 +11,7 @@ export interface ContextEnvironment {
   readonly log: Logger;
   readonly beginTx: (isolation: IsolationLevel) => Promise<CompletionTransaction>;
   /** The transaction is open; tells when it stays so for long. */
-  readonly onTxBegun: (call: ActiveCall, tx: CompletionTransaction) => void;
+  readonly onTxBegun: (call: ActiveCall) => void;
   readonly onProgress: (call: ActiveCall, fraction: number, message: string | undefined) => void;
 }
 
@@ -59,6 +60,11 @@ export class HandlerContext implements Context {
     return this.#call.step.traceparent ?? undefined;
   }
 
+  get deadline(): Date | undefined {
+    const { deadlineMs } = this.#call.step;
+    return deadlineMs === null ? undefined : new Date(deadlineMs);
+  }
+
   get signal(): AbortSignal {
     return this.#call.signal;
   }
@@ -76,6 +82,11 @@ export class HandlerContext implements Context {
   async completionTx(options: CompletionTxOptions = {}): Promise<CompletionTx> {
     const call = this.#call;
     if (call.abortReason !== undefined) throw call.abortReason;
+    if (call.settled) {
+      throw new CompletionTxError(
+        "The handler has settled: its completionTx is closed. Await what asks for it inside the handler.",
+      );
+    }
     call.tx ??= this.#begin(isolationOf(options));
     const tx = await call.tx;
     if (call.abortReason !== undefined) throw call.abortReason;
@@ -95,7 +106,7 @@ export class HandlerContext implements Context {
         tx.abandon(call.abortReason);
         throw call.abortReason;
       }
-      this.#environment.onTxBegun(call, tx);
+      this.#environment.onTxBegun(call);
       return tx;
     } catch (error) {
       call.txFailure = error;

@@ -43,6 +43,7 @@ function step(n: number, key: number, pending: number, downs: number[] | null): 
     maxReclaims: 10,
     timeoutMs: null,
     traceparent: null,
+    hasDeadline: null,
     downs,
     refs: null,
     refPaths: null,
