@@ -1,22 +1,31 @@
 import { errorCode, isTransient } from "../db/database-errors.ts";
-import type { ClaimedStep } from "../engine/claim/claimed-step.ts";
 import type { Outcome } from "../engine/outcome.ts";
 import type { Logger } from "../model/logger.ts";
-import type { ActiveCall } from "../worker/call/active-call.ts";
-import type { WorkerReports } from "../worker/worker-reports.ts";
+import type { StepPlace, WorkerReports } from "../worker/worker-reports.ts";
 import type { Events } from "./events.ts";
 
 const TROUBLE_GAP_MS = 5_000;
 
 /** Makes events and log lines of what a worker tells. */
 export function workerReports(events: Events, log: Logger): WorkerReports {
-  const place = (step: ClaimedStep) => ({ runId: step.runId, node: step.node, step: step.step, attempt: step.attempt });
-  let lastTroubleAt = Number.NEGATIVE_INFINITY;
+  return { ...stepReports(events, log), ...troubleReports(events, log) };
+}
+
+/** What is told of a statement that failed. */
+type Trouble = "isolated" | "trouble";
+
+function stepReports(events: Events, log: Logger): Omit<WorkerReports, Trouble> {
+  const place = (step: StepPlace): StepPlace => ({
+    runId: step.runId,
+    node: step.node,
+    step: step.step,
+    attempt: step.attempt,
+  });
   return {
     claimed: (step) => {
       if (events.has("step.claimed")) events.emit("step.claimed", { ...place(step), waitedMs: step.waitedMs });
     },
-    recorded: (call, outcome) => reportOutcome(events, log, call, outcome),
+    recorded: (step, outcome, durationMs) => reportOutcome(events, log, place(step), outcome, durationMs),
     ended: ({ runId, name, state }) => {
       if (state !== "cancelled") events.emit(state === "completed" ? "run.completed" : "run.failed", { runId, name });
     },
@@ -58,6 +67,12 @@ export function workerReports(events: Events, log: Logger): WorkerReports {
       log.warn(reason, place(step));
       events.emit("worker.degraded", { reason });
     },
+  };
+}
+
+function troubleReports(events: Events, log: Logger): Pick<WorkerReports, Trouble> {
+  let lastTroubleAt = Number.NEGATIVE_INFINITY;
+  return {
     isolated: (runId, error) => {
       log.error("The database refuses to change a row of a run: it is set aside, and tried again from time to time.", {
         runId,
@@ -79,17 +94,14 @@ export function workerReports(events: Events, log: Logger): WorkerReports {
   };
 }
 
-function reportOutcome(events: Events, log: Logger, call: ActiveCall, outcome: Outcome): void {
-  const { step } = call;
-  const place = { runId: step.runId, node: step.node, step: step.step, attempt: step.attempt };
+function reportOutcome(events: Events, log: Logger, place: StepPlace, outcome: Outcome, durationMs: number): void {
   switch (outcome.kind) {
     case "completed":
     case "committed":
-      if (events.has("step.completed"))
-        events.emit("step.completed", { ...place, durationMs: performance.now() - call.startedAt });
+      if (events.has("step.completed")) events.emit("step.completed", { ...place, durationMs });
       return;
     case "discard":
-      log.error(`Node "${step.node}" is discarded: ${outcome.error.name}: ${outcome.error.message}`, {
+      log.error(`Node "${place.node}" is discarded: ${outcome.error.name}: ${outcome.error.message}`, {
         ...place,
         error: outcome.error,
       });
@@ -99,7 +111,7 @@ function reportOutcome(events: Events, log: Logger, call: ActiveCall, outcome: O
       if (outcome.outcome === "snoozed") events.emit("step.snoozed", { ...place, delayMs: outcome.delayMs });
       if (outcome.error === null) return;
       log.warn(
-        `Node "${step.node}" ${outcome.outcome.replace("_", " ")}: ${outcome.error.name}: ${outcome.error.message}`,
+        `Node "${place.node}" ${outcome.outcome.replace("_", " ")}: ${outcome.error.name}: ${outcome.error.message}`,
         {
           ...place,
           retryInMs: outcome.delayMs,

@@ -3,7 +3,8 @@ import { isTransient } from "../db/database-errors.ts";
 import type { Session } from "../db/session.ts";
 import { type ClaimedStep, claimedStep } from "../engine/claim/claimed-step.ts";
 import { type Lanes, lanesOf } from "../engine/claim/lanes.ts";
-import { claimSteps } from "../sql/claim/claim-steps.ts";
+import { type ClaimedRow, claimSteps } from "../sql/claim/claim-steps.ts";
+import type { Isolation } from "../sql/isolation.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { SignalFlag } from "./signal-flag.ts";
 
@@ -40,8 +41,8 @@ export class ClaimLoop {
   #claiming = false;
   /** The buckets whose last claim didn't take all there was, or couldn't tell. */
   readonly #unfinished = new Set<number>();
-  /** The last claim got less than it saw. */
-  #contended = false;
+  /** The buckets whose last claim got less than it saw. */
+  readonly #contended = new Set<number>();
   #turn = 0;
   /** Which queue and step come first; moves only when a claim has found something, so that each has its turn. */
   #laneTurn = 0;
@@ -114,29 +115,39 @@ export class ClaimLoop {
     if (lanes.queues.length === 0) return false;
     this.#claiming = true;
     try {
-      const { owner, leaseMs, inputBytesMax } = options;
-      const answer = await options.quarantine.run(bucket, "available", limit, (isolation) =>
-        options.session.run(claimSteps, { bucket, ...lanes, limit, owner, leaseMs, inputBytesMax, isolation }),
-      );
-      const rows = answer.filter((row) => row.run_id !== null);
-      if (rows.length > 0) {
-        this.#laneTurn += 1;
-        options.onClaimed(rows.map((row) => claimedStep(bucket, row)));
-      }
-      const seen = answer[0]?.seen ?? 0;
+      let seen = 0;
+      const rows = await options.quarantine.run(bucket, "available", limit, async (isolation, room) => {
+        const claimed = await this.#take(bucket, room, isolation);
+        seen = claimed.seen;
+        return claimed.rows;
+      });
       if (rows.length < limit && rows.length >= seen && hadRoom(options.queues, lanes, rows))
         this.#unfinished.delete(bucket);
       // Others were quicker with what was seen, and what they left may be in another lane: once more, not for ever, since a row may be locked.
-      if (rows.length < Math.min(seen, limit) && !this.#contended) {
-        this.#contended = true;
+      if (rows.length < Math.min(seen, limit) && !this.#contended.has(bucket)) {
+        this.#contended.add(bucket);
         return true;
       }
-      this.#contended = false;
+      this.#contended.delete(bucket);
       // With several queues each had only its share, so that there may be more.
       return rows.length >= limit || (options.queues.length > 1 && rows.length > 0);
     } finally {
       this.#claiming = false;
     }
+  }
+
+  /** One claim of up to `limit` steps, which take their slots at once. */
+  async #take(bucket: number, limit: number, isolation: Isolation): Promise<{ seen: number; rows: ClaimedRow[] }> {
+    const { session, owner, leaseMs, inputBytesMax, queues, steps, freeSlotsOf, onClaimed } = this.#options;
+    const lanes = lanesOf(queues, steps, limit, freeSlotsOf, this.#laneTurn);
+    if (lanes.queues.length === 0) return { seen: 0, rows: [] };
+    const answer = await session.run(claimSteps, { bucket, ...lanes, limit, owner, leaseMs, inputBytesMax, isolation });
+    const rows = answer.filter((row) => row.run_id !== null);
+    if (rows.length > 0) {
+      this.#laneTurn += 1;
+      onClaimed(rows.map((row) => claimedStep(bucket, row)));
+    }
+    return { seen: answer[0]?.seen ?? 0, rows };
   }
 
   async #rest(error: unknown): Promise<void> {

@@ -26,15 +26,15 @@ export class Quarantine {
     this.#options = options;
   }
 
-  /** Runs a batch without what is set aside. If the database refuses it, its members are tried one by one. */
+  /** Runs a batch of up to `limit` rows without what is set aside. If the database refuses it, its members are tried one by one. */
   async run<Row>(
     bucket: number,
     kind: SuspectKind,
     limit: number,
-    batch: (isolation: Isolation) => Promise<Row[]>,
+    batch: (isolation: Isolation, limit: number) => Promise<Row[]>,
   ): Promise<Row[]> {
     try {
-      return await batch({ only: null, excluded: this.excluded() });
+      return await batch({ only: null, excluded: this.excluded() }, limit);
     } catch (error) {
       if (isTransient(error)) throw error;
       return this.#oneByOne(bucket, kind, limit, batch);
@@ -43,9 +43,11 @@ export class Quarantine {
 
   /** Sets a run aside. */
   add(runId: string, error: unknown): void {
+    const now = performance.now();
+    for (const [id, until] of this.#until) if (until <= now && id !== runId) this.#until.delete(id);
     if (this.#until.size >= RUNS_MAX) return;
     if (!this.#until.has(runId)) this.#options.onIsolated(runId, error);
-    this.#until.set(runId, performance.now() + AGAIN_AFTER_MS);
+    this.#until.set(runId, now + AGAIN_AFTER_MS);
   }
 
   excluded(): string[] {
@@ -58,14 +60,15 @@ export class Quarantine {
     bucket: number,
     kind: SuspectKind,
     limit: number,
-    batch: (isolation: Isolation) => Promise<Row[]>,
+    batch: (isolation: Isolation, limit: number) => Promise<Row[]>,
   ): Promise<Row[]> {
     const { session, queues, steps } = this.#options;
     const suspects = await session.run(findSuspects, { bucket, kind, queues, steps, limit, excluded: this.excluded() });
     const rows: Row[] = [];
     for (const { run_id: runId } of suspects) {
+      if (rows.length >= limit) break;
       try {
-        rows.push(...(await batch({ only: [runId], excluded: [] })));
+        rows.push(...(await batch({ only: [runId], excluded: [] }, limit - rows.length)));
         this.#until.delete(runId);
       } catch (error) {
         if (isTransient(error)) throw error;

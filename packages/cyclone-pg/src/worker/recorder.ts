@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { isTransient } from "../db/database-errors.ts";
 import type { Session } from "../db/session.ts";
-import type { EndedRun, Settlement } from "../engine/outcome.ts";
+import type { EndedRun, Outcome, Settlement } from "../engine/outcome.ts";
 import { confirmLost } from "../engine/record/confirm-lost.ts";
 import { recordAlone } from "../engine/record/record-alone.ts";
 import {
@@ -15,8 +15,8 @@ import {
 export interface RecorderOptions<Member extends Settlement> {
   readonly session: Session;
   readonly owner: string;
-  /** After the commit: the member's row moved, or was no longer ours. */
-  readonly onRecorded: (member: Member, moved: boolean) => void;
+  /** After the commit: the member's row moved by this outcome, or was no longer ours. */
+  readonly onRecorded: (member: Member, outcome: Outcome, moved: boolean) => void;
   readonly onActivated: (count: number) => void;
   readonly onEnded: (runs: readonly EndedRun[]) => void;
   /** Runs that fail fast have failed, and still have live nodes. */
@@ -80,7 +80,7 @@ export class Recorder<Member extends Settlement> {
       while (this.#size > 0) {
         for (const [key, list] of this.#due) {
           const batch = this.#take(key, list);
-          if (this.#abandoned) for (const member of batch) this.#options.onRecorded(member, false);
+          if (this.#abandoned) for (const member of batch) this.#options.onRecorded(member, member.outcome, false);
           else await this.#record(recordKindOf(batch[0]?.outcome ?? { kind: "committed" }), batch);
           this.#size -= batch.length;
         }
@@ -109,7 +109,7 @@ export class Recorder<Member extends Settlement> {
       case "done":
         return this.#report(batch, recorded.retried ? await this.#confirm(recorded.value) : recorded.value);
       case "abandoned":
-        for (const member of batch) this.#options.onRecorded(member, false);
+        for (const member of batch) this.#options.onRecorded(member, member.outcome, false);
         return undefined;
       case "refused":
         if (batch.length === 1) return this.#recordAlone(batch[0] as Member);
@@ -121,14 +121,17 @@ export class Recorder<Member extends Settlement> {
   async #recordAlone(member: Member): Promise<void> {
     const result = await this.#retrying(() => recordAlone(this.#run, member, this.#options.owner));
     if (result.kind !== "done") {
-      this.#options.onRecorded(member, false);
+      this.#options.onRecorded(member, member.outcome, false);
       return;
     }
     const { value } = result;
-    if (value.kind === "recorded")
-      return this.#report([member], result.retried ? await this.#confirm(value.recorded) : value.recorded);
+    if (value.kind === "recorded") {
+      const recorded = result.retried ? await this.#confirm(value.recorded) : value.recorded;
+      this.#options.onRecorded(member, value.outcome, recorded.lost.length === 0);
+      return this.#tell(recorded);
+    }
     this.#options.onRefused(member, value.error);
-    this.#options.onRecorded(member, value.kind === "unactivated");
+    this.#options.onRecorded(member, member.outcome, value.kind === "unactivated");
   }
 
   /** After a lost reply the members that didn't move may have moved before. */
@@ -140,7 +143,11 @@ export class Recorder<Member extends Settlement> {
 
   #report(batch: readonly Member[], recorded: Recorded): void {
     const lost = new Set<Settlement>(recorded.lost);
-    for (const member of batch) this.#options.onRecorded(member, !lost.has(member));
+    for (const member of batch) this.#options.onRecorded(member, member.outcome, !lost.has(member));
+    this.#tell(recorded);
+  }
+
+  #tell(recorded: Recorded): void {
     if (recorded.ended.length > 0) this.#options.onEnded(recorded.ended);
     if (recorded.activated > 0) this.#options.onActivated(recorded.activated);
     if (recorded.failingFast) this.#options.onFailingFast();

@@ -2,7 +2,7 @@ import { isTransient } from "../db/database-errors.ts";
 import type { Session } from "../db/session.ts";
 import type { EndedRun, Settlement } from "../engine/outcome.ts";
 import { failOverdue } from "../engine/steer/fail-overdue.ts";
-import { exhaustedSettlement } from "../engine/sweep/exhausted.ts";
+import { exhaustedPlace, exhaustedSettlement } from "../engine/sweep/exhausted.ts";
 import { findOverdueRuns } from "../sql/steer/find-overdue-runs.ts";
 import { findExhaustedSteps } from "../sql/sweep/find-exhausted-steps.ts";
 import { findUnactivatedSteps } from "../sql/sweep/find-unactivated-steps.ts";
@@ -12,6 +12,7 @@ import { type ReclaimedRow, reclaimSteps } from "../sql/sweep/reclaim-steps.ts";
 import { type LongTimeout, setLongTimeout } from "./long-timeout.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { reclaimGuardMs, silenceMaxMs } from "./renewal/timing.ts";
+import type { StepPlace } from "./worker-reports.ts";
 
 export interface SweeperOptions {
   readonly session: Session;
@@ -27,7 +28,7 @@ export interface SweeperOptions {
   readonly onReleased: (count: number) => void;
   readonly onReclaimed: (rows: readonly ReclaimedRow[]) => void;
   /** For the recorder: discards of exhausted steps, activations that were missed. */
-  readonly record: (settlement: Settlement) => void;
+  readonly record: (settlement: Settlement, exhausted?: StepPlace) => void;
   /** Runs have failed by their deadline, or failed fast. */
   readonly onEnded: (runs: readonly EndedRun[]) => void;
   /** Nodes that others may be running were cancelled. */
@@ -113,24 +114,28 @@ export class Sweeper {
     const { session, queues, steps } = this.#options;
     const [seen] = await session.run(look, { bucket, queues, steps, unactivatedAfterMs: UNACTIVATED_AFTER_MS });
     if (seen === undefined) return Number.POSITIVE_INFINITY;
-    if (seen.due) await this.#promote(bucket);
+    const promoted = seen.due && (await this.#promote(bucket));
     const watchMs = seen.expired ? await this.#reclaimOrWatch(bucket) : Number.POSITIVE_INFINITY;
     if (seen.unactivated) await this.#activate(bucket);
     const ended = seen.overdue && (await this.#endOverdue(bucket));
     if (seen.available) this.#options.onAvailable();
-    return Math.min(nextLookMs(seen, ended), watchMs);
+    return Math.min(nextLookMs(seen, promoted || ended), watchMs);
   }
 
-  async #promote(bucket: number): Promise<void> {
+  /** @returns whether any was promoted */
+  async #promote(bucket: number): Promise<boolean> {
     const { session, quarantine } = this.#options;
+    let some = false;
     for (let i = 0; i < BATCHES_MAX; i++) {
       const rows = await quarantine.run(bucket, "due", PROMOTE_MAX, (isolation) =>
         session.run(promoteSteps, { bucket, limit: PROMOTE_MAX, isolation }),
       );
       const promoted = rows.reduce((sum, row) => sum + row.promoted, 0);
       if (promoted > 0) this.#options.onReleased(promoted);
-      if (promoted < PROMOTE_MAX) return;
+      some ||= promoted > 0;
+      if (promoted < PROMOTE_MAX) break;
     }
+    return some;
   }
 
   async #reclaim(bucket: number): Promise<void> {
@@ -148,7 +153,7 @@ export class Sweeper {
     }
     const isolation = { only: null, excluded: quarantine.excluded() };
     for (const row of await session.run(findExhaustedSteps, { bucket, limit: RECLAIM_MAX, guardMs, isolation })) {
-      this.#options.record(exhaustedSettlement(bucket, row));
+      this.#options.record(exhaustedSettlement(bucket, row), exhaustedPlace(row));
     }
   }
 
@@ -206,10 +211,10 @@ export class Sweeper {
   }
 }
 
-function nextLookMs(seen: LookRow, endedOverdue: boolean): number {
-  // What was due has been promoted or ended, or others hold it: what comes after it isn't known before the next look.
-  if (seen.due || endedOverdue) return DUE_AGAIN_MS;
-  // One that is overdue, and wasn't ended, is about to complete.
-  if (seen.next_due_ms === null || seen.overdue) return Number.POSITIVE_INFINITY;
+function nextLookMs(seen: LookRow, moved: boolean): number {
+  // What was due has been promoted or ended: what comes after it isn't known before the next look.
+  if (moved) return DUE_AGAIN_MS;
+  // What is due and wasn't moved is held by another worker, about to complete, or set aside.
+  if (seen.next_due_ms === null || seen.due || seen.overdue) return Number.POSITIVE_INFINITY;
   return Math.max(1, Math.ceil(seen.next_due_ms));
 }

@@ -27,6 +27,8 @@ const JITTER = 0.3;
 const LIMIT_MAX = 500;
 /** A batch that took longer is followed by a smaller one. */
 const BATCH_MS = 200;
+/** After so many rounds that were left out for handlers' sake one takes place all the same. */
+const LEFT_OUT_MAX = 1;
 /** So many runs that are kept are looked at in a round, which goes on from there in the next one. */
 const KEPT_MAX = 20_000;
 
@@ -44,6 +46,7 @@ export class Trimmer {
   #timer: LongTimeout | undefined;
   #running: Promise<void> | undefined;
   #stopped = false;
+  #leftOut = 0;
 
   constructor(options: TrimmerOptions) {
     this.#options = options;
@@ -80,9 +83,11 @@ export class Trimmer {
   }
 
   async #round(): Promise<void> {
+    const patient = this.#leftOut < LEFT_OUT_MAX;
+    this.#leftOut = patient && this.#crowded() ? this.#leftOut + 1 : 0;
     try {
       for (const { bucket, walks } of this.#walks) {
-        for (const walk of walks) await this.#walk(bucket, walk);
+        for (const walk of walks) await this.#walk(bucket, walk, patient);
       }
     } catch (error) {
       this.#options.reports.trouble(error);
@@ -91,9 +96,11 @@ export class Trimmer {
   }
 
   /** From the oldest run, or where the last round broke off, to the youngest that may be due. */
-  async #walk(bucket: number, walk: Walk): Promise<void> {
+  async #walk(bucket: number, walk: Walk, patient: boolean): Promise<void> {
     let kept = 0;
-    while (!this.#stopped && !this.#crowded() && kept < KEPT_MAX) {
+    let waits = patient;
+    while (!this.#stopped && !(waits && this.#crowded()) && kept < KEPT_MAX) {
+      waits = true;
       const { limit } = walk;
       const { seen, trimmed, last_created_at: createdAt, last_id: id } = await this.#batch(bucket, walk);
       if (trimmed > 0) this.#options.log.debug(`${trimmed} run(s) trimmed.`);
@@ -104,7 +111,7 @@ export class Trimmer {
     }
   }
 
-  /** Handlers come first: while one waits for a connection, or all are lent, nothing is trimmed. */
+  /** Handlers come first: while one waits for a connection, or all are lent, nothing is trimmed, but for a batch now and then. */
   #crowded(): boolean {
     const { pool } = this.#options;
     return pool.waitingCount > 0 || (pool.idleCount === 0 && pool.totalCount >= pool.options.max);

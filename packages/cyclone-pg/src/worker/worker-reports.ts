@@ -1,12 +1,15 @@
 import type { ClaimedStep } from "../engine/claim/claimed-step.ts";
 import type { EndedRun, Outcome } from "../engine/outcome.ts";
 import type { ReclaimedRow } from "../sql/sweep/reclaim-steps.ts";
-import type { ActiveCall } from "./call/active-call.ts";
+
+/** Where a call was, or would have been. */
+export type StepPlace = Pick<ClaimedStep, "runId" | "node" | "step" | "attempt">;
 
 /** What a worker tells of itself; the client makes events and log lines of it. */
 export interface WorkerReports {
   claimed(step: ClaimedStep): void;
-  recorded(call: ActiveCall, outcome: Outcome): void;
+  /** The outcome that stands in the row, which is a discard if the database refused the call's own. */
+  recorded(step: StepPlace, outcome: Outcome, durationMs: number): void;
   ended(run: EndedRun): void;
   reclaimed(rows: readonly ReclaimedRow[]): void;
   leaseLost(step: ClaimedStep): void;

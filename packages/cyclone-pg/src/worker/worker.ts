@@ -27,7 +27,7 @@ import { silenceMaxMs } from "./renewal/timing.ts";
 import { Slots } from "./slots.ts";
 import { Sweeper } from "./sweeper.ts";
 import { Trimmer } from "./trimmer.ts";
-import type { WorkerReports } from "./worker-reports.ts";
+import type { StepPlace, WorkerReports } from "./worker-reports.ts";
 
 export interface WorkerOptions {
   readonly source: ConnectionSource;
@@ -59,6 +59,8 @@ export interface WorkerOptions {
 interface Member extends Settlement {
   /** `undefined` for what the sweep records: nobody here called a handler for it. */
   readonly call: ActiveCall | undefined;
+  /** The step, if its reclaims are used up. */
+  readonly exhausted?: StepPlace | undefined;
 }
 
 /** A statement that takes longer than half a lease, but at most 15 s, has met a connection that doesn't answer. */
@@ -204,8 +206,8 @@ export class Worker {
       })),
     );
     for (const call of calls) {
-      const definition = this.#options.steps.get(call.step.step);
-      if (definition === undefined) continue; // lanes are made of the handlers' names
+      // Lanes are made of the handlers' names.
+      const definition = this.#options.steps.get(call.step.step) as DefinitionRuntime;
       this.#calls.set(call.leaseId, call);
       this.#slots.take(call.step.queue);
       this.#options.reports.claimed(call.step);
@@ -229,20 +231,22 @@ export class Worker {
     this.#recorder.push({ lease: { bucket, runId, key, item, epoch }, outcome, call });
   }
 
-  #recorded(member: Member, moved: boolean): void {
-    const { call, outcome } = member;
+  #recorded(member: Member, outcome: Outcome, moved: boolean): void {
+    const { call, exhausted } = member;
     if (call !== undefined) {
       this.#forget(call);
-      if (moved) this.#options.reports.recorded(call, outcome);
+      if (moved) this.#options.reports.recorded(call.step, outcome, performance.now() - call.startedAt);
       else this.#options.reports.leaseLost(call.step);
       this.#claimLoop.roomFreed();
     }
+    if (exhausted !== undefined && moved) this.#options.reports.recorded(exhausted, outcome, 0);
     if (moved && outcome.kind === "release") this.#sweeper.lookIn(outcome.delayMs);
   }
 
   #forget(call: ActiveCall): void {
     this.#calls.delete(call.leaseId);
     this.#keeper.remove([call.leaseId]);
+    call.onForgotten?.();
     this.#onCallEnded?.();
   }
 
@@ -303,7 +307,7 @@ export class Worker {
     return new Recorder<Member>({
       session: this.#recordSession,
       owner: this.id,
-      onRecorded: (member, moved) => this.#recorded(member, moved),
+      onRecorded: (member, outcome, moved) => this.#recorded(member, outcome, moved),
       onActivated: () => {
         this.#claimLoop.wake();
         this.#options.onAvailable();
@@ -350,7 +354,7 @@ export class Worker {
         this.#options.onAvailable();
       },
       onReclaimed: (rows) => reports.reclaimed(rows),
-      record: (settlement) => this.#recorder.push({ ...settlement, call: undefined }),
+      record: (settlement, exhausted) => this.#recorder.push({ ...settlement, call: undefined, exhausted }),
       onEnded: (runs) => this.#ended(runs),
       onStopped: () => this.#stopped(),
       onTrouble: (error) => reports.trouble(error),
@@ -378,9 +382,10 @@ export class Worker {
       onTxBegun: (call) => {
         if (leaseMs > LONG_TX_WATCH_MAX_MS) return;
         const timer = setTimeout(() => {
-          if (this.#calls.has(call.leaseId) && !call.recording) reports.longTx(call.step, leaseMs);
+          if (!call.recording) reports.longTx(call.step, leaseMs);
         }, leaseMs);
         timer.unref();
+        call.onForgotten = () => clearTimeout(timer);
       },
       onProgress: (call, fraction, message) => this.#keeper.progress(call.leaseId, fraction, message ?? null),
       lookUpCommit: (lease) => this.#lookUpCommit(lease),

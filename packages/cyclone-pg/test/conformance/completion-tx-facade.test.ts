@@ -291,6 +291,43 @@ describe("a completionTx as a client of pg", () => {
     expect(await notes()).toEqual(["inside"]);
   });
 
+  it("that is asked for only then is refused, and holds no connection", async () => {
+    const late = latch<Promise<unknown>>();
+    const floating = defineStep("floating", (ctx) => {
+      setTimeout(() => late.open(ctx.completionTx().catch((error: unknown) => error)), 50);
+    });
+    const client = testClient(database, { handlers: [floating] });
+    await client.start();
+    await (await floating.enqueue(client)).result();
+    expect(await await late.opened).toMatchObject(completionTxError);
+    await client.stop();
+    const { rows } = await database.query("select from pg_stat_activity where state like 'idle in transaction%'");
+    expect(rows).toEqual([]);
+  });
+
+  it("whose query, not awaited, doesn't end, fails the attempt in bounded time", async () => {
+    const blocker = await database.pool.connect();
+    try {
+      await blocker.query("begin; lock table notes in access exclusive mode");
+      const hanging = defineStep("hanging", { maxAttempts: 1 }, async (ctx) => {
+        const tx = await ctx.completionTx();
+        void note(tx, "never").catch(() => undefined);
+      });
+      const client = testClient(database, { handlers: [hanging], leaseTtl: "3s" });
+      await client.start();
+      const job = await hanging.enqueue(client);
+      expect(await job.wait()).toMatchObject({
+        state: "failed",
+        error: { code: "CYCLONE_COMPLETION_TX", message: expect.stringContaining("await it") },
+      });
+      await client.stop();
+    } finally {
+      await blocker.query("rollback");
+      blocker.release();
+    }
+    expect(await notes()).toEqual([]);
+  });
+
   it("that failed is closed as well, and its connection serves the next step clean", async () => {
     const kept = latch<CompletionTx>();
     const dirty = defineStep("dirty", { maxAttempts: 1 }, async (ctx) => {

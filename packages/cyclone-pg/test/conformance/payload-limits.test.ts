@@ -4,7 +4,7 @@ import { defineStep, defineWorkflow, type JsonValue } from "../../src/index.ts";
 import { attemptRows, stepRow } from "../support/engine-rows.ts";
 import { eventually } from "../support/eventually.ts";
 import { latch } from "../support/latch.ts";
-import { testClient, testWorker } from "../support/test-client.ts";
+import { eventsOf, testClient, testWorker } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
 const database = useTestDatabase();
@@ -132,6 +132,7 @@ describe("an output that can't be stored", () => {
       create trigger refuse before update on cyclone_steps for each row when (new.state = 'completed') execute function refuse()`);
     try {
       const client = await testWorker(database, [mixed], { concurrency: 30 });
+      const [completed, discarded] = [eventsOf(client, "step.completed"), eventsOf(client, "step.discarded")];
       const jobs = await mixed.enqueueMany(
         client,
         Array.from({ length: 30 }, (_, n) => n),
@@ -144,6 +145,9 @@ describe("an output that can't be stored", () => {
         state: "discarded",
         error: { code: "22P02" },
       });
+      await client.drain();
+      expect(completed).toHaveLength(29);
+      expect(discarded).toMatchObject([{ runId: jobs[13]?.id, node: "refused", error: { code: "22P02" } }]);
     } finally {
       await database.query("drop trigger refuse on cyclone_steps");
     }

@@ -4,7 +4,7 @@ import { defineAction, defineStep, defineWorkflow, type Run } from "../../src/in
 import { attemptRows, stepRow } from "../support/engine-rows.ts";
 import { eventually } from "../support/eventually.ts";
 import { latch } from "../support/latch.ts";
-import { eventsOf, testClient, testWorker } from "../support/test-client.ts";
+import { eventsOf, recordingLog, testClient, testWorker } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
 const database = useTestDatabase();
@@ -104,7 +104,10 @@ describe("maxReclaims", () => {
     const workflow = defineWorkflow("deadly", (b) => void after.do(b, undefined, { after: [deadly.do(b)] }));
     const run = await workflow.submit(testClient(database));
     await leaveByDeadWorker(run, 2);
-    const client = await testWorker(database, [deadly, after], brief);
+    const { log, lines } = recordingLog();
+    const client = testClient(database, { handlers: [deadly, after], ...brief, log });
+    const discarded = eventsOf(client, "step.discarded");
+    await client.start();
     const error = { code: "CYCLONE_MAX_RECLAIMS", message: expect.stringContaining("maxReclaims"), node: "deadly" };
     expect(await run.wait()).toMatchObject({ state: "failed", error });
     expect(calls).toBe(0);
@@ -117,6 +120,10 @@ describe("maxReclaims", () => {
     expect((await stepRow(database, run.id, "after")).state).toBe("cancelled");
     expect((await attemptRows(database, run.id)).map((row) => row.outcome)).toEqual(["reclaimed"]);
     await client.drain();
+    expect(discarded).toMatchObject([
+      { runId: run.id, node: "deadly", step: "deadly", attempt: 1, error: { code: error.code } },
+    ]);
+    expect(lines.filter(({ level }) => level === "error")).toMatchObject([{ fields: { node: "deadly" } }]);
   });
 
   it("is 10 where nothing else is said: the tenth reclaim is allowed, the eleventh isn't", async () => {

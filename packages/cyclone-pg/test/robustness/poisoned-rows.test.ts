@@ -11,6 +11,7 @@ import {
 } from "../../src/index.ts";
 import { statesOf, stepRow } from "../support/engine-rows.ts";
 import { eventually } from "../support/eventually.ts";
+import { latch } from "../support/latch.ts";
 import { eventsOf, testClient } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
@@ -53,6 +54,32 @@ async function expectOthersGoOn(seen: Seen, poisoned: readonly Run<unknown>[]): 
 }
 
 describe("a row that the database refuses to change holds up no other, is reported once, and its run is set aside", () => {
+  it("by a claim, whose members are then claimed one by one, but no more of them than there are slots", async () => {
+    await refuse("step = 'bad' and state = 'running'");
+    const bad = defineStep("bad", { priority: 10 }, () => "never");
+    const [running, gate] = [{ now: 0, most: 0 }, latch()];
+    const others = ["a", "b", "c", "d"].map((name) =>
+      defineStep(`counted-${name}`, async () => {
+        running.now += 1;
+        running.most = Math.max(running.most, running.now);
+        await gate.opened;
+        running.now -= 1;
+      }),
+    );
+    const producer = testClient(database);
+    await bad.enqueue(producer);
+    const jobs: Run<unknown>[] = [];
+    for (const step of others) jobs.push(...(await step.enqueueMany(producer, Array.from({ length: 5 }))));
+    const worker = testClient(database, { handlers: [bad, ...others], concurrency: 2 });
+    await worker.start();
+    await eventually(() => expect(running.now).toBe(2));
+    const { rows } = await database.query("select count(*)::int as n from cyclone_steps where state = 'running'");
+    expect(rows[0]?.["n"]).toBeLessThanOrEqual(2);
+    gate.open();
+    await Promise.all(jobs.map((job) => job.result()));
+    expect(running.most).toBe(2);
+  });
+
   it("by a claim; a worker that starts after the cause is gone calls it", async () => {
     await refuse("step = 'bad' and state = 'running'");
     let calls = 0;

@@ -1,12 +1,13 @@
 import { errorCode, isTransient } from "../../db/database-errors.ts";
 import { toStoredError } from "../../model/stored-error.ts";
 import { completeOwnRow } from "../../sql/complete/complete-own-row.ts";
-import type { Settlement } from "../outcome.ts";
+import type { Outcome, Settlement } from "../outcome.ts";
 import { type Recorded, type RunStatement, recordBatch, recordKindOf } from "./record-batch.ts";
 
 /** What became of a settlement that can't be recorded together with others. */
 export type RecordedAlone =
-  | { readonly kind: "recorded"; readonly recorded: Recorded }
+  /** `outcome`: what was recorded, which may be a discard in place of a completion. */
+  | { readonly kind: "recorded"; readonly outcome: Outcome; readonly recorded: Recorded }
   /** Completed; what follows from it can't be activated now, and the sweep tries again. */
   | { readonly kind: "unactivated"; readonly error: unknown }
   /** The row can't be written at all: its lease runs out. */
@@ -20,7 +21,7 @@ export type RecordedAlone =
 export async function recordAlone(run: RunStatement, settlement: Settlement, owner: string): Promise<RecordedAlone> {
   const { lease, outcome } = settlement;
   try {
-    return { kind: "recorded", recorded: await recordBatch(run, recordKindOf(outcome), [settlement], owner) };
+    return { kind: "recorded", outcome, recorded: await recordBatch(run, recordKindOf(outcome), [settlement], owner) };
   } catch (error) {
     if (isTransient(error)) throw error;
     if (outcome.kind === "committed") return { kind: "unactivated", error };
@@ -28,7 +29,8 @@ export async function recordAlone(run: RunStatement, settlement: Settlement, own
     if (isDataError(error)) return discardInstead(run, settlement, owner, error);
     try {
       const rows = await run(completeOwnRow, { ...lease, output: outcome.output, token: null });
-      if (rows.length === 0) return { kind: "recorded", recorded: { lost: [settlement], activated: 0, ended: [] } };
+      if (rows.length === 0)
+        return { kind: "recorded", outcome, recorded: { lost: [settlement], activated: 0, ended: [] } };
       return { kind: "unactivated", error };
     } catch (second) {
       if (isTransient(second)) throw second;
@@ -45,7 +47,8 @@ async function discardInstead(
 ): Promise<RecordedAlone> {
   try {
     const outcome = { kind: "discard", outcome: "discarded", error: toStoredError(cause) } as const;
-    return { kind: "recorded", recorded: await recordBatch(run, "discard", [{ ...settlement, outcome }], owner) };
+    const recorded = await recordBatch(run, "discard", [{ ...settlement, outcome }], owner);
+    return { kind: "recorded", outcome, recorded };
   } catch (error) {
     if (isTransient(error)) throw error;
     return { kind: "poisoned", error };

@@ -3,6 +3,11 @@ import { toStoredError } from "../../model/stored-error.ts";
 import type { ExhaustedRow } from "../../sql/sweep/find-exhausted-steps.ts";
 import type { Settlement } from "../outcome.ts";
 
+/** Which step it is; its next call would have been this attempt. */
+export function exhaustedPlace(row: ExhaustedRow): { runId: string; node: string; step: string; attempt: number } {
+  return { runId: row.run_id, node: row.node, step: row.step, attempt: row.attempts + 1 };
+}
+
 /** The discard of a step whose lease ran out more often than its `maxReclaims` allows. */
 export function exhaustedSettlement(bucket: number, row: ExhaustedRow): Settlement {
   return {

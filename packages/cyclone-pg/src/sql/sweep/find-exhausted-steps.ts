@@ -9,6 +9,7 @@ export interface ExhaustedRow {
   readonly node: string;
   readonly step: string;
   readonly epoch: number;
+  readonly attempts: number;
   readonly reclaims: number;
 }
 
@@ -16,7 +17,7 @@ export interface ExhaustedRow {
 export const findExhaustedSteps = defineStatement<ReclaimStepsParams, ExhaustedRow>({
   name: "find_exhausted_steps",
   text: (t) => `
-select s.run_id, s.key, s.item, s.node, s.step, s.lease_epoch as epoch, s.reclaims
+select s.run_id, s.key, s.item, s.node, s.step, s.lease_epoch as epoch, s.attempts, s.reclaims
 from ${t.steps} s
 where s.bucket = $1::smallint and s.state = 'running' and s.lease_expiry < statement_timestamp() and s.reclaims >= s.max_reclaims
   and pg_postmaster_start_time() < statement_timestamp() - $3::float8 * interval '1 millisecond'

@@ -23,7 +23,7 @@ export const TRIM_START: TrimCursor = { createdAt: 0, id: "00000000-0000-0000-00
 
 export interface TrimRunsRow {
   readonly trimmed: number;
-  /** Runs that were looked at; none: the end is reached. */
+  /** Runs that were looked at; fewer than `limit`: the end is reached. */
   readonly seen: number;
   readonly last_created_at: number;
   readonly last_id: string;

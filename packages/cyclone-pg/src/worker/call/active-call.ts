@@ -19,6 +19,10 @@ export class ActiveCall {
   txFailure: unknown;
   /** The lease is lost: nothing of this call is recorded any more. */
   forfeited = false;
+  /** Its outcome is recorded, or nothing of it is. */
+  onForgotten: (() => void) | undefined;
+  /** The handler has ended: a completionTx that is asked for from here on would commit with nothing. */
+  settled = false;
   /** The outcome is on the way to the database. */
   recording = false;
 

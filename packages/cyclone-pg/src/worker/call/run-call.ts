@@ -53,11 +53,15 @@ export function runCall(call: ActiveCall, definition: DefinitionRuntime, environ
   };
   call.onAbort((reason) => {
     if (call.forfeited) return finish(undefined);
+    if (done) return undefined;
     grace = setTimeout(() => force(reason), reason instanceof TimeoutError ? TIMEOUT_GRACE_MS : SHUTDOWN_GRACE_MS);
     return undefined;
   });
   void evaluate(call, definition, environment)
-    .then((result) => (done ? undefined : settle(call, result, definition, environment)))
+    .then((result) => {
+      call.settled = true;
+      return done ? undefined : settle(call, result, definition, environment);
+    })
     .then((outcome) => finish(call.forfeited ? undefined : outcome))
     .finally(() => environment.onSettled(call));
 }

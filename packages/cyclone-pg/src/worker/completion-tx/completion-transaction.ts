@@ -49,7 +49,6 @@ export class CompletionTransaction {
   readonly #client: PoolClient;
   readonly #token = randomBytes(8).toString("hex");
   readonly #facade: CompletionTxFacade;
-  readonly beganAt = performance.now();
   #refusal: unknown;
   /** Why a query of the handler was refused: then what it wrote isn't whole, and may not commit. */
   #refused: unknown;
@@ -119,10 +118,10 @@ export class CompletionTransaction {
 
   /**
    * Completes the step and commits, as the last two statements.
-   * @throws CompletionTxError if the transaction was ended, or had failed; why a query was refused; what the database throws before COMMIT was sent
+   * @throws CompletionTxError if the transaction was ended, had failed, or has a query that doesn't end; why a query was refused; what the database throws before COMMIT was sent
    */
   async commit(lease: Lease, output: string | null): Promise<CommitResult> {
-    await this.#facade.settled();
+    await this.#untilQueriesEnd();
     this.refuse(new CompletionTxError("The handler has settled: its completionTx is closed."));
     if (this.#connectionError !== undefined) {
       this.#release(true);
@@ -174,6 +173,21 @@ export class CompletionTransaction {
   abandon(reason: unknown): void {
     this.refuse(reason);
     this.#release(true);
+  }
+
+  /** Queries that the handler didn't await. */
+  async #untilQueriesEnd(): Promise<void> {
+    try {
+      await this.#limited(this.#facade.settled());
+    } catch (cause) {
+      const { timeoutMs } = this.#options;
+      const error = new CompletionTxError(
+        `A query of the completionTx was still under way ${timeoutMs} ms after the handler had settled: await it inside the handler.`,
+        { cause },
+      );
+      this.abandon(error);
+      throw error;
+    }
   }
 
   async #whyRefused(): Promise<CommitResult> {
