@@ -18,12 +18,12 @@ import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 import { ProducerOnlyError } from "../errors/producer-only-error.ts";
 import { migrate } from "../migrations/migrate.ts";
 import { type Duration, toMilliseconds } from "../model/duration.ts";
-import { checkKey } from "../model/names.ts";
 import { rejectUnknownKeys } from "../model/options.ts";
 import { notify } from "../sql/notify/notify.ts";
 import { type Tables, tablesOf } from "../sql/tables.ts";
 import { connectionBudget } from "../worker/connection-budget.ts";
 import { Worker } from "../worker/worker.ts";
+import { clientPort } from "./client-port.ts";
 import { drained } from "./drained.ts";
 import { type ClientEvents, type EventName, Events } from "./events.ts";
 import { Installation } from "./installation.ts";
@@ -31,7 +31,6 @@ import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } 
 import { ownConnections } from "./own-connections.ts";
 import { Queues } from "./queues.ts";
 import { workerReports } from "./reports.ts";
-import { resolveStart } from "./resolve-start.ts";
 import { CLIENT_READER, RunHandle, type RunReader } from "./run-handle.ts";
 import { Runs } from "./runs.ts";
 import { Starter } from "./start-runs.ts";
@@ -76,6 +75,8 @@ export class Client implements ClientLike, AsyncDisposable {
   #listening = false;
   #worker: Worker | undefined;
   #starting: Promise<void> | undefined;
+  /** The last drain's end, however it ends. */
+  #drained: Promise<unknown> | undefined;
   #stopping: Promise<void> | undefined;
   readonly #stopRequested = new AbortController();
 
@@ -110,7 +111,11 @@ export class Client implements ClientLike, AsyncDisposable {
       served: [...this.#options.queues.keys()],
       onResumed: () => this.#wakeAll(),
     });
-    this[CLIENT_PORT] = this.#makePort();
+    this[CLIENT_PORT] = clientPort({
+      starter: this.#starter,
+      reader: () => this.#reader,
+      refuseWhenStopped: () => this.#refuseWhenStopped(),
+    });
   }
 
   /**
@@ -159,20 +164,40 @@ export class Client implements ClientLike, AsyncDisposable {
 
   /**
    * Works until nothing is available and nothing runs here, then returns: for tests and scripts. What waits for a time (a delay, a
-   * backoff) isn't waited for. A client that wasn't started stops working afterwards.
+   * backoff) isn't waited for. A client that wasn't started stops working afterwards, also after the timeout: what still runs then is given back.
    * @throws DrainTimeoutError (`CYCLONE_DRAIN_TIMEOUT`) if that takes longer than `timeout` ("30s")
    */
   async drain(options: { timeout?: Duration } = {}): Promise<void> {
     this.#refuseWhenStopped();
     rejectUnknownKeys(options, ["timeout"], "drain");
     const timeoutMs = toMilliseconds(options.timeout ?? "30s", "timeout");
+    // What was called before goes first, so that there is never more than one worker.
+    const before = Promise.all([this.#drained, this.#starting?.catch(() => undefined)]);
+    const work = before.then(() => this.#drain(timeoutMs));
+    this.#drained = work.catch(() => undefined);
+    await work;
+  }
+
+  async #drain(timeoutMs: number): Promise<void> {
+    this.#refuseWhenStopped();
     const started = this.#worker;
     const worker = started ?? (await this.#newWorker());
+    this.#worker = worker;
     try {
       if (started === undefined) await worker.start();
-      await drained(this.#statements.run, await this.#installation.bucketCount(), this.#options, worker, timeoutMs);
+      await drained({
+        ...this.#options,
+        run: this.#statements.run,
+        bucketCount: await this.#installation.bucketCount(),
+        worker,
+        timeoutMs,
+        refuseWhenStopped: () => this.#refuseWhenStopped(),
+      });
     } finally {
-      if (started === undefined) await worker.stop(toMilliseconds(STOP_TIMEOUT, "timeout"));
+      if (started === undefined) {
+        await worker.stop(toMilliseconds(STOP_TIMEOUT, "timeout"));
+        this.#worker = undefined;
+      }
     }
   }
 
@@ -231,11 +256,18 @@ export class Client implements ClientLike, AsyncDisposable {
   }
 
   async #start(): Promise<void> {
+    await this.#drained;
     const worker = await this.#newWorker();
     if (this.#stopRequested.signal.aborted) throw new ClientStoppedError();
     this.#worker = worker;
-    await worker.start();
-    await this.#listen();
+    try {
+      await worker.start();
+      await this.#listen();
+    } catch (error) {
+      this.#worker = undefined;
+      await worker.stop(0);
+      throw error;
+    }
     if (this.#stopRequested.signal.aborted) throw new ClientStoppedError();
   }
 
@@ -277,8 +309,10 @@ export class Client implements ClientLike, AsyncDisposable {
 
   async #stop(timeoutMs: number): Promise<void> {
     this.#stopRequested.abort();
-    await this.#starting?.catch(() => undefined);
+    // At once, since its start may wait for a database that can't be reached.
+    await Promise.all([this.#worker?.stop(timeoutMs), this.#starting?.catch(() => undefined)]);
     await this.#worker?.stop(timeoutMs);
+    await this.#drained;
     this.#waiter.close(new ClientStoppedError());
     await this.#notifier.flush();
     await this.#listener.close();
@@ -361,35 +395,5 @@ export class Client implements ClientLike, AsyncDisposable {
       },
       onAvailable: () => this.#wakeAll(),
     });
-  }
-
-  #makePort(): ClientPort {
-    return {
-      start: async (definition, input, options = {}) => {
-        this.#refuseWhenStopped();
-        const resolved = resolveStart(options, `the options of ${definition.kind} "${definition.name}"`);
-        const { idempotencyKey } = options;
-        const keyOf = idempotencyKey === undefined ? undefined : () => checkKey(idempotencyKey, "idempotencyKey");
-        const [run] = await this.#starter.start(definition, [input], keyOf, resolved);
-        return new RunHandle(this.#reader, run?.id ?? "", run?.existing ?? false, definition);
-      },
-      startMany: async (definition, inputs, options = {}) => {
-        this.#refuseWhenStopped();
-        const resolved = resolveStart(options, `the options of ${definition.kind} "${definition.name}"`);
-        const { idempotencyKey } = options;
-        if (idempotencyKey !== undefined && typeof idempotencyKey !== "function") {
-          throw new InvalidOptionError(
-            "idempotencyKey",
-            "idempotencyKey of many starts must be a function (input, index) => key",
-          );
-        }
-        const keyOf =
-          idempotencyKey === undefined
-            ? undefined
-            : (i: number) => checkKey(idempotencyKey(inputs[i], i), `idempotencyKey of input ${i}`);
-        const runs = await this.#starter.start(definition, inputs, keyOf, resolved);
-        return runs.map((run) => new RunHandle(this.#reader, run.id, run.existing, definition));
-      },
-    };
   }
 }

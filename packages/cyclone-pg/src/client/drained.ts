@@ -7,17 +7,22 @@ import type { ResolvedClientOptions } from "./options.ts";
 
 const LOOK_GAP_MS = 20;
 
+export interface DrainOptions extends Pick<ResolvedClientOptions, "queues" | "steps"> {
+  readonly run: RunStatement;
+  readonly bucketCount: number;
+  readonly worker: Worker;
+  readonly timeoutMs: number;
+  /** @throws ClientStoppedError */
+  readonly refuseWhenStopped: () => void;
+}
+
 /** Resolves once a worker is idle and there is nothing in the database that it could do now. @throws DrainTimeoutError */
-export async function drained(
-  run: RunStatement,
-  bucketCount: number,
-  options: Pick<ResolvedClientOptions, "queues" | "steps">,
-  worker: Worker,
-  timeoutMs: number,
-): Promise<void> {
-  const params = { queues: [...options.queues.keys()], steps: [...options.steps.keys()], unactivatedAfterMs: 0 };
+export async function drained(options: DrainOptions): Promise<void> {
+  const { run, bucketCount, worker, timeoutMs, queues, steps } = options;
+  const params = { queues: [...queues.keys()], steps: [...steps.keys()], unactivatedAfterMs: 0 };
   const until = performance.now() + timeoutMs;
   for (;;) {
+    options.refuseWhenStopped();
     if (performance.now() > until) throw new DrainTimeoutError(timeoutMs);
     if (worker.idle && (await nothingLeft(run, bucketCount, params)) && worker.idle) return;
     worker.wake();

@@ -71,7 +71,9 @@ export class Events {
   emit<E extends EventName>(event: E, payload: ClientEvents[E]): void {
     for (const listener of this.#listeners.get(event) ?? []) {
       try {
-        listener(payload);
+        const returned: unknown = listener(payload);
+        // An async listener is reported as well; nobody waits for it.
+        if (returned instanceof Promise) returned.catch((error: unknown) => this.#onListenerError(event, error));
       } catch (error) {
         this.#onListenerError(event, error);
       }

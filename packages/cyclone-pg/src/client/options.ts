@@ -8,7 +8,7 @@ import { type ConnectionSource, connectionSource } from "../db/connection-source
 import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 import type { QueueName } from "../model/cyclone-types.ts";
 import { type Duration, toMilliseconds } from "../model/duration.ts";
-import type { Logger } from "../model/logger.ts";
+import { type Logger, quietly } from "../model/logger.ts";
 import { checkName, checkSchemaName } from "../model/names.ts";
 import { rejectUnknownKeys } from "../model/options.ts";
 import type { PreparedStatements } from "../worker/completion-tx/completion-transaction.ts";
@@ -166,7 +166,7 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
     preparedStatements: preparedStatements(options.preparedStatements),
     retentionMs: duration(options.retention ?? DEFAULTS.retention, "retention", 0),
     around: middleware(options.around),
-    log: options.log ?? consoleLog,
+    log: quietly(options.log ?? consoleLog),
   };
 }
 

@@ -36,11 +36,11 @@ export class Statements {
     client.on("error", ignored);
     let failure: unknown;
     try {
-      await client.query("begin isolation level read committed read write");
+      await endingSoon(client, "begin isolation level read committed read write");
       const result = await work((statement, params) =>
         execute(limited(client, STATEMENT_LIMIT_MS), this.#tables, statement, params),
       );
-      await client.query("commit");
+      await endingSoon(client, "commit");
       return result;
     } catch (error) {
       failure = error;
@@ -65,6 +65,11 @@ export class Statements {
   }
 
   async #rollBack(client: PoolClient): Promise<void> {
-    await client.query("rollback").catch(() => undefined); // the connection is gone: the server rolls back by itself
+    await endingSoon(client, "rollback").catch(() => undefined); // the connection is gone: the server rolls back by itself
   }
+}
+
+/** A command of our transaction, with the limit that its statements have: a half-open connection never answers. */
+async function endingSoon(client: PoolClient, text: string): Promise<void> {
+  await limited(client, STATEMENT_LIMIT_MS).query({ text, values: [] });
 }

@@ -71,7 +71,12 @@ export class Listener {
 
   async #tryToConnect(): Promise<void> {
     if (this.#closed) return;
-    const client = this.#options.newClient();
+    let client: pg.Client;
+    try {
+      client = this.#options.newClient();
+    } catch (error) {
+      return this.#fail(error); // an address that can't be used: the certificate's file is missing, say
+    }
     try {
       await within(this.#answerMs, client.connect());
       client.on("notification", (message) => this.#hear(message.payload ?? ""));

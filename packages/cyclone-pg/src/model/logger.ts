@@ -5,3 +5,17 @@ export interface Logger {
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
+
+/** The logger, which the engine may call anywhere: what it throws goes nowhere, for there is nobody to tell. */
+export function quietly(log: Logger): Logger {
+  const guarded =
+    (level: keyof Logger): Logger[typeof level] =>
+    (message, fields) => {
+      try {
+        log[level](message, fields);
+      } catch {
+        // As above.
+      }
+    };
+  return { debug: guarded("debug"), info: guarded("info"), warn: guarded("warn"), error: guarded("error") };
+}

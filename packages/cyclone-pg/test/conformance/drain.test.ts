@@ -1,3 +1,4 @@
+import { setImmediate as setImmediately } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { defineStep, defineWorkflow } from "../../src/index.ts";
 import { stepRow } from "../support/engine-rows.ts";
@@ -79,6 +80,39 @@ describe("drain()", () => {
     await expect(client.drain({ timeout: "100ms" })).rejects.toMatchObject({ code: "CYCLONE_DRAIN_TIMEOUT" });
     gate.open();
     await job.result();
+  });
+
+  it("twice, and a start meanwhile, come one after the other: there is never more than one worker", async () => {
+    let [now, most] = [0, 0];
+    const counted = defineStep("counted", async () => {
+      now += 1;
+      most = Math.max(most, now);
+      await setImmediately();
+      now -= 1;
+    });
+    const client = testClient(database, { handlers: [counted], concurrency: 2 });
+    await counted.enqueueMany(client, Array.from({ length: 40 }));
+    await Promise.all([client.drain(), client.drain(), client.start(), client.drain()]);
+    expect(most).toBe(2);
+    expect(await (await counted.enqueue(client)).result()).toBeUndefined();
+    await client.stop();
+  });
+
+  it("of a client that wasn't started ends with the client's stop, which gives back what runs", async () => {
+    const entered = latch();
+    const endless = defineStep("endless", async (ctx) => {
+      entered.open();
+      await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+      throw ctx.signal.reason;
+    });
+    const client = testClient(database, { handlers: [endless] });
+    const job = await endless.enqueue(client);
+    const drain = client.drain({ timeout: "1h" }).catch((error: unknown) => error);
+    await entered.opened;
+    await client.stop({ timeout: 0 });
+    expect(await drain).toMatchObject({ code: "CYCLONE_CLIENT_STOPPED" });
+    expect(await stepRow(database, job.id)).toMatchObject({ state: "available", attempts: 0 });
+    await testClient(database).run(job.id).cancel();
   });
 
   it("needs handlers, and knows its options", async () => {

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Client, Discard, defineStep, defineWorkflow, type EventName, Snooze } from "../../src/index.ts";
+import {
+  type Client,
+  Discard,
+  defineStep,
+  defineWorkflow,
+  type EventName,
+  type Logger,
+  Snooze,
+} from "../../src/index.ts";
 import { stepRow } from "../support/engine-rows.ts";
 import { eventually } from "../support/eventually.ts";
 import { eventsOf, recordingLog, testClient, testWorker } from "../support/test-client.ts";
@@ -121,6 +129,29 @@ describe("a client's events", () => {
     for (let i = 0; i < 3; i++) expect(await (await quiet.enqueue(client, i)).result()).toBe(i);
     await eventually(() => expect(called).toBe(3));
     expect(lines.filter((line) => JSON.stringify(line).includes("from a listener"))).toHaveLength(3);
+  });
+
+  it("whose async listener rejects, or whose logger throws, disturb nothing either", async () => {
+    let told = 0;
+    const log = new Proxy({} as Logger, {
+      get: () => () => {
+        told += 1;
+        throw new Error("the disk is full");
+      },
+    });
+    const fails = defineStep("fails", { maxAttempts: 1 }, async () => {
+      throw new Error("no");
+    });
+    const worker = testClient(database, { handlers: [good, fails], log });
+    worker.on("step.completed", async () => {
+      throw new Error("not heard");
+    });
+    await worker.start();
+    const failed = await fails.enqueue(worker);
+    expect((await failed.wait()).state).toBe("failed");
+    expect(await (await good.enqueue(worker, 1)).result()).toBe(1);
+    expect(told).toBeGreaterThan(1);
+    await worker.stop();
   });
 
   it("of kind error are logged where nobody listens, and never thrown", async () => {

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { describe, expect, it } from "vitest";
+import { channelOf } from "../../src/db/channel.ts";
 import { defineStep } from "../../src/index.ts";
 import { stepRow } from "../support/engine-rows.ts";
 import { testClient, testWorker } from "../support/test-client.ts";
@@ -19,8 +20,7 @@ describe("R47: notifications don't depend on what is submitted", () => {
     const heard: string[] = [];
     listener.on("notification", ({ payload }) => heard.push(payload ?? ""));
     const producer = testClient(database, { listen: false });
-    const { rows: channels } = await listenToAll(listener);
-    expect(channels.length).toBeGreaterThanOrEqual(0);
+    await listener.query(`listen ${channelOf("public")}`);
 
     const tx = new pg.Client({ connectionString: database.url });
     await tx.connect();
@@ -35,9 +35,8 @@ describe("R47: notifications don't depend on what is submitted", () => {
     await tx.query("commit");
     await tx.end();
     await listener.query("select 1");
-    expect(new Set(heard).size).toBeLessThanOrEqual(1);
-    expect(heard.length).toBeLessThanOrEqual(4);
-    for (const payload of heard) expect(Buffer.byteLength(payload)).toBeLessThan(200);
+    expect(heard).toHaveLength(1);
+    expect(Buffer.byteLength(heard[0] ?? "")).toBeLessThan(200);
     await listener.end();
 
     await testWorker(database, steps);
@@ -48,13 +47,6 @@ describe("R47: notifications don't depend on what is submitted", () => {
     expect(rows).toEqual([{ n: 50_000 }]);
   });
 });
-
-/** The engine's channels are hashes of the schema's name; the client's own source says which. */
-async function listenToAll(listener: pg.Client): Promise<{ rows: unknown[] }> {
-  const { channelOf } = await import("../../src/db/channel.ts");
-  await listener.query(`listen ${channelOf("public")}`);
-  return listener.query("select pg_listening_channels()");
-}
 
 describe("R49: numbers near the ends of their types", () => {
   it("the engine draws no number from a sequence: ids are uuids, all of whose digits are text", async () => {

@@ -133,6 +133,19 @@ describe("a role with few connections or little patience", () => {
     await worker.stop();
   });
 
+  it("at its connection limit from the first: a start waits, and a stop ends that wait", async () => {
+    const limited = await role("starved", "connection limit 1");
+    const worker = testClient(limited, { handlers: [add], listen: false });
+    const start = worker.start().catch((error: unknown) => error);
+    // What reads the installation has the one connection; leases can't be renewed without another.
+    await eventually(async () => {
+      const rows = await server.query("select 1 from pg_stat_activity where usename = 'starved'");
+      expect(rows).toHaveLength(1);
+    });
+    await worker.stop({ timeout: 0 });
+    expect(await start).toMatchObject({ code: "CYCLONE_CLIENT_STOPPED" });
+  });
+
   it("with a statement_timeout: a completion that another session's lock delays is tried again, and its handler isn't called again", async () => {
     const impatient = await role("impatient", "");
     await server.query("alter role impatient set statement_timeout = '300ms'");
