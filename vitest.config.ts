@@ -1,14 +1,14 @@
 import { defineConfig } from "vitest/config";
 
 const limits = { testTimeout: 90_000, hookTimeout: 120_000, teardownTimeout: 30_000 };
-/** Also those of volume and the crash enumeration, which take long and have commands of their own. */
+/** Also those of volume, and the long ones (crash enumeration, large inputs), which have commands of their own. */
 const left = [
   "**/node_modules/**",
   "**/dist/**",
   "packages/*/test/volume/**",
-  ...(process.env["CYCLONE_TEST_ENUMERATION"] === "1"
+  ...(process.env["CYCLONE_TEST_LONG"] === "1"
     ? []
-    : ["packages/cyclone-pg/test/crash/enumeration-!(plan).test.ts"]),
+    : ["packages/cyclone-pg/test/crash/enumeration-!(plan).test.ts", "packages/cyclone-pg/test/long/**"]),
 ];
 
 /** Tests that need no server of the run's: they are pure, or start what they need themselves. */
@@ -26,6 +26,7 @@ const demanding = [
   "packages/cyclone-pg/test/crash/**/*.test.ts",
   "packages/cyclone-pg/test/robustness/**/*.test.ts",
   "packages/cyclone-pg/test/sql/**/*.test.ts",
+  "packages/cyclone-pg/test/long/**/*.test.ts",
   "examples/*/test/**/*.test.ts",
 ];
 

@@ -21,6 +21,8 @@ interface Waiting {
 }
 
 const BATCH_MAX = 1_000;
+/** A look that took longer is followed by smaller ones: results may be large. */
+const BATCH_MS = 1_000;
 /** Between two looks that notifications ask for; runs of this process that end are looked for at once. */
 const GAP_MS = 20;
 const JITTER = 0.3;
@@ -36,6 +38,8 @@ export class Waiter {
   readonly #due = new Set<string>();
   #timer: LongTimeout | undefined;
   #looking = false;
+  /** Runs that a query asks for; a quarter of them after one that failed. */
+  #batchMax = BATCH_MAX;
   #lastLookAt = 0;
   #nextPollAt = 0;
   #closed: { readonly reason: unknown } | undefined;
@@ -142,14 +146,20 @@ export class Waiter {
       else group.push(id);
     }
     for (const [bucket, group] of byBucket) {
-      for (let i = 0; i < group.length; i += BATCH_MAX) await this.#ask(bucket, group.slice(i, i + BATCH_MAX));
+      while (group.length > 0) await this.#ask(bucket, group.splice(0, this.#batchMax));
     }
   }
 
   async #ask(bucket: number, ids: readonly string[]): Promise<void> {
     const wantResult = ids.map((id) => [...(this.#waiting.get(id) ?? [])].some((waiting) => waiting.wantResult));
     const asked = new Map(ids.map((id, i) => [id, wantResult[i] === true]));
-    for (const row of await this.#options.run(findEndedRuns, { bucket, ids, wantResult })) {
+    const before = this.#batchMax;
+    const began = performance.now();
+    this.#batchMax = Math.max(1, ids.length >> 2);
+    const rows = await this.#options.run(findEndedRuns, { bucket, ids, wantResult });
+    const quick = performance.now() - began < BATCH_MS;
+    this.#batchMax = quick ? Math.min(BATCH_MAX, 2 * before) : Math.max(1, ids.length >> 1);
+    for (const row of rows) {
       if (row.state === null) {
         this.#settle(row.id, (waiting) => waiting.reject(new RunNotFoundError(row.id)));
       } else {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { isTransient } from "../db/database-errors.ts";
+import { errorCode, isTransient } from "../db/database-errors.ts";
 import type { Session } from "../db/session.ts";
 import { type ClaimedStep, claimedStep } from "../engine/claim/claimed-step.ts";
 import { type Lanes, lanesOf } from "../engine/claim/lanes.ts";
-import { type ClaimedRow, claimSteps } from "../sql/claim/claim-steps.ts";
+import { type ClaimedRow, type ClaimStepsParams, claimSteps, type NothingClaimed } from "../sql/claim/claim-steps.ts";
 import type { Isolation } from "../sql/isolation.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { SignalFlag } from "./signal-flag.ts";
@@ -25,6 +25,11 @@ export interface ClaimLoopOptions {
 }
 
 const CLAIM_MAX = 1_000;
+/** A claim that took longer is followed by a smaller one: inputs may be large. */
+const CLAIM_MS = 1_000;
+const BYTES_PER_MS = 1_000;
+/** program_limit_exceeded: a value of more than 256 MB. */
+const TOO_LARGE = "54000";
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 5_000;
 
@@ -43,6 +48,10 @@ export class ClaimLoop {
   readonly #unfinished = new Set<number>();
   /** The buckets whose last claim got less than it saw. */
   readonly #contended = new Set<number>();
+  /** How many steps a claim may ask for: fewer after one that failed or was slow, for inputs may be large. */
+  #claimMax = CLAIM_MAX;
+  /** A claim of a single step failed: the next may take as long as the largest input does. */
+  #patient = false;
   #turn = 0;
   /** Which queue and step come first; moves only when a claim has found something, so that each has its turn. */
   #laneTurn = 0;
@@ -108,7 +117,7 @@ export class ClaimLoop {
 
   async #claim(bucket: number): Promise<boolean> {
     const options = this.#options;
-    const limit = Math.min(options.freeSlots(), CLAIM_MAX);
+    const limit = Math.min(options.freeSlots(), this.#claimMax);
     this.#unfinished.add(bucket);
     if (limit <= 0) return false; // a slot that becomes free wakes the loop
     const lanes = lanesOf(options.queues, options.steps, limit, options.freeSlotsOf, this.#laneTurn);
@@ -138,16 +147,38 @@ export class ClaimLoop {
 
   /** One claim of up to `limit` steps, which take their slots at once. */
   async #take(bucket: number, limit: number, isolation: Isolation): Promise<{ seen: number; rows: ClaimedRow[] }> {
-    const { session, owner, leaseMs, inputBytesMax, queues, steps, freeSlotsOf, onClaimed } = this.#options;
+    const { owner, leaseMs, inputBytesMax, queues, steps, freeSlotsOf, onClaimed } = this.#options;
     const lanes = lanesOf(queues, steps, limit, freeSlotsOf, this.#laneTurn);
     if (lanes.queues.length === 0) return { seen: 0, rows: [] };
-    const answer = await session.run(claimSteps, { bucket, ...lanes, limit, owner, leaseMs, inputBytesMax, isolation });
+    const answer = await this.#ask({ bucket, ...lanes, limit, owner, leaseMs, inputBytesMax, isolation });
     const rows = answer.filter((row) => row.run_id !== null);
     if (rows.length > 0) {
       this.#laneTurn += 1;
       onClaimed(rows.map((row) => claimedStep(bucket, row)));
     }
     return { seen: answer[0]?.seen ?? 0, rows };
+  }
+
+  /** Asks, within a time; what one input refers to may be more than the database can put together, which discards that step. */
+  async #ask(claim: ClaimStepsParams): Promise<(ClaimedRow | NothingClaimed)[]> {
+    const { limit, inputBytesMax } = claim;
+    const before = this.#claimMax;
+    const began = performance.now();
+    try {
+      const extraMs = this.#patient ? inputBytesMax / BYTES_PER_MS : 0;
+      const answer = await this.#options.session.run(claimSteps, claim, extraMs);
+      if (performance.now() - began > CLAIM_MS) this.#claimMax = Math.max(1, limit >> 1);
+      else if (limit === before) this.#claimMax = Math.min(CLAIM_MAX, 2 * before);
+      this.#patient = false;
+      return answer;
+    } catch (error) {
+      this.#claimMax = Math.max(1, limit >> 2);
+      this.#patient = limit === 1;
+      if (claim.isolation.only === null || errorCode(error) !== TOO_LARGE) throw error;
+      if (limit > 1) return this.#ask({ ...claim, limit: 1 });
+      if (inputBytesMax > 0) return this.#ask({ ...claim, inputBytesMax: 0 });
+      throw error;
+    }
   }
 
   async #rest(error: unknown): Promise<void> {

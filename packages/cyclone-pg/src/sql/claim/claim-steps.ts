@@ -17,7 +17,7 @@ export interface ClaimStepsParams {
   readonly limit: number;
   readonly owner: string;
   readonly leaseMs: number;
-  /** Bound inputs of more bytes (as stored) aren't read: the step is to be discarded. */
+  /** Bound inputs of more bytes (as stored) aren't read: the step is to be discarded. 0: none is, however few references it has. */
   readonly inputBytesMax: number;
   readonly isolation: Isolation;
 }
@@ -123,7 +123,7 @@ claimed as (
 sized as materialized (
   select c.*,
     -- A few references can't be too large, since each output is limited by itself.
-    case when cardinality(c.refs) > ${FEW_REFERENCES} then (
+    case when cardinality(c.refs) > case when $9::float8 > 0 then ${FEW_REFERENCES} else 0 end then (
       select sum((
         select pg_column_size(u.output)
         from ${t.steps} u

@@ -1,11 +1,11 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { completeCase } from "../sql/plan-cases/complete-cases.ts";
+import { discardCase } from "../sql/plan-cases/fail-cases.ts";
+import { type PlanCase, problemsOf } from "../sql/plan-cases.ts";
+import { MOMENTS, StatisticsMoments } from "../sql/statistics-moments.ts";
+import { loadVolume, NO_SHAPES, NO_VOLUME, type Shapes } from "../sql/volume.ts";
 import { useTestDatabase } from "../support/test-database.ts";
-import { completeCase } from "./plan-cases/complete-cases.ts";
-import { discardCase } from "./plan-cases/fail-cases.ts";
-import { type PlanCase, problemsOf } from "./plan-cases.ts";
-import { MOMENTS, StatisticsMoments } from "./statistics-moments.ts";
-import { loadVolume, NO_SHAPES, NO_VOLUME, type Shapes } from "./volume.ts";
 
 // In a small table all plans look cheap, and it grows by the very statement that was planned: the first fan in a new database.
 
