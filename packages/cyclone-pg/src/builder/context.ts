@@ -42,7 +42,7 @@ export interface Context {
   completionTx(options?: CompletionTxOptions): Promise<CompletionTx>;
   /**
    * How far the handler is, from 0 to 1, for whoever looks at the run. Best effort: the last value is written with the next
-   * renewal of the lease.
+   * renewal of the lease. Of a message the first 1,024 bytes.
    */
   progress(fraction: number, message?: string): void;
 }

@@ -8,7 +8,7 @@ import type { Run } from "../builder/run.ts";
 import type { BorrowedConnections } from "../db/borrowed-connections.ts";
 import { channelOf } from "../db/channel.ts";
 import { newClient } from "../db/connection-source.ts";
-import { isTransient } from "../db/database-errors.ts";
+import { isLoginRefused, isTransient } from "../db/database-errors.ts";
 import { Listener } from "../db/listener.ts";
 import { Notifier } from "../db/notifier.ts";
 import { endWithin } from "../db/session.ts";
@@ -298,7 +298,7 @@ export class Client implements ClientLike, AsyncDisposable {
       try {
         return await this.#installation.bucketCount();
       } catch (error) {
-        if (!isTransient(error)) throw error;
+        if (!isTransient(error) || isLoginRefused(error)) throw error;
         this.#options.log.warn("The database can't be reached; trying again.", { error: String(error) });
         await delay(waitMs * (0.5 + Math.random() / 2), undefined, { signal: this.#stopRequested.signal }).catch(() => {
           throw new ClientStoppedError();

@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from "pg";
 import { isTransient } from "../db/database-errors.ts";
 import { execute, limited } from "../db/execute.ts";
 import type { RunStatement } from "../engine/record/record-batch.ts";
+import type { Statement } from "../sql/statement.ts";
 import type { Tables } from "../sql/tables.ts";
 
 const TRIES = 4;
@@ -28,7 +29,13 @@ export class Statements {
     execute(limited(this.#pool, STATEMENT_LIMIT_MS), this.#tables, statement, params);
 
   /** Runs one statement; one that only reads, or can be repeated without harm, is tried again after a transient failure. */
-  readonly run: RunStatement = (statement, params) => this.retrying(() => this.once(statement, params));
+  readonly run: RunStatement = (statement, params) =>
+    this.retrying((attempt) => this.attempt(attempt, statement, params));
+
+  /** Again in READ COMMITTED: under a stricter default of the database's a conflict may be met again and again. */
+  attempt<Params, Row>(attempt: number, statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+    return attempt === 1 ? this.once(statement, params) : this.transaction((run) => run(statement, params));
+  }
 
   /** Runs several statements in one transaction of ours. */
   async transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {

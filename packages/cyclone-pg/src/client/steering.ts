@@ -58,7 +58,7 @@ export class Steering {
       let tries = 0;
       const [row] = await statements.retrying((attempt) => {
         tries = attempt;
-        return statements.once(retryRun, place);
+        return statements.attempt(attempt, retryRun, place);
       });
       // After a lost reply an earlier try may have been carried out.
       const state = row === undefined ? await this.#stateOf(place) : "running";

@@ -30,11 +30,11 @@ const LOST_CONNECTION =
 export function isConnectionFailure(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
   const code = errorCode(error);
-  // 53300: too many connections; 25006: read-only since a failover, so that this connection is useless.
+  // 28: the login is refused, as while a password is changed; 53300: too many connections; 25006: read-only since a failover, so that this connection is useless.
   if (code !== undefined)
     return (
       NETWORK_CODES.has(code) ||
-      /^(08|57P)/.test(code) ||
+      /^(08|28|57P)/.test(code) ||
       code === "53300" ||
       code === "25006" ||
       code === "25P03" ||
@@ -43,15 +43,26 @@ export function isConnectionFailure(error: unknown): boolean {
   return error instanceof Error && LOST_CONNECTION.test(error.message);
 }
 
+/** Whether the server refuses the login: later it may not, but who starts should know. */
+export function isLoginRefused(error: unknown): boolean {
+  const { cause } = (error ?? {}) as { cause?: unknown };
+  return [error, cause].some((one) => errorCode(one)?.startsWith("28") === true);
+}
+
 /** Whether the same statement may succeed later: lost connections, deadlocks, serialization, timeouts, lack of resources. */
 export function isTransient(error: unknown): boolean {
   return isConnectionFailure(error) || /^(40|53|55P03|57014|58)/.test(errorCode(error) ?? "");
 }
 
+/** Whether transactions got into each other's way: serialization failure, deadlock. */
+export function isConflict(error: unknown): boolean {
+  const code = errorCode(error);
+  return code === "40001" || code === "40P01";
+}
+
 /** Whether a completionTx was taken away from its handler, which then isn't to blame: no attempt is charged. */
 export function isInterruption(error: unknown): boolean {
-  const code = errorCode(error);
-  return isConnectionFailure(error) || code === "40001" || code === "40P01" || isPreparedStatementTrouble(error);
+  return isConnectionFailure(error) || isConflict(error) || isPreparedStatementTrouble(error);
 }
 
 /** Whether a named statement isn't known to the server's session, or is known already: a pooler stands between. */

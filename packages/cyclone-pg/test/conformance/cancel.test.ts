@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { defineAction, defineStep, defineWorkflow, RunCancelledError, type RunState } from "../../src/index.ts";
 import { attemptRows, stepRow, stepRows } from "../support/engine-rows.ts";
+import { eventually } from "../support/eventually.ts";
 import { latch } from "../support/latch.ts";
 import { notingPool } from "../support/noting-pool.ts";
 import { eventsOf, testClient, testWorker } from "../support/test-client.ts";
@@ -11,6 +12,23 @@ const database = useTestDatabase();
 const add = defineStep("add", async (_ctx, n: number) => n + 1);
 
 describe("a run that is cancelled", () => {
+  it("whose handler ignores the signal keeps that handler's slot, which is told of", { timeout: 30_000 }, async () => {
+    const [entered, gate] = [latch(), latch()];
+    const deaf = defineStep("deaf", async () => {
+      entered.open();
+      await gate.opened;
+    });
+    const worker = await testWorker(database, [deaf]);
+    const stuck = eventsOf(worker, "worker.stuck");
+    const run = await deaf.enqueue(worker);
+    await entered.opened;
+    await run.cancel();
+    await eventually(() => expect(stuck).toMatchObject([{ runId: run.id, node: "deaf" }]));
+    gate.open();
+    await worker.drain();
+    expect(await run.state()).toBe("cancelled");
+  });
+
   it("has only cancelled and completed nodes, none of which is ever called again, and says why", async () => {
     const held = latch();
     const entered = latch();

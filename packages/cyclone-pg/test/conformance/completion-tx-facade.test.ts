@@ -299,7 +299,7 @@ describe("a completionTx as a client of pg", () => {
     const client = testClient(database, { handlers: [floating] });
     await client.start();
     await (await floating.enqueue(client)).result();
-    expect(await await late.opened).toMatchObject(completionTxError);
+    expect(await late.opened).toMatchObject(completionTxError);
     await client.stop();
     const { rows } = await database.query("select from pg_stat_activity where state like 'idle in transaction%'");
     expect(rows).toEqual([]);

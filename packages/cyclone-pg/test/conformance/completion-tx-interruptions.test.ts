@@ -94,6 +94,20 @@ describe("a completionTx whose connection is lost", () => {
     await expectInterrupted(job.id);
   });
 
+  it("by each other, at one hot row, costs them time and not the run: they come back apart", async () => {
+    await database.query("create table hot (n int); insert into hot values (0)");
+    const increment = defineStep("increment", async (ctx) => {
+      const tx = await ctx.completionTx({ isolation: "repeatable read" });
+      const { rows } = await tx.query<{ n: number }>("select n from hot");
+      await tx.query("update hot set n = $1", [(rows[0]?.n ?? 0) + 1]);
+    });
+    const worker = await testWorker(database, [increment], { concurrency: 10, maxConnections: 20 });
+    const jobs = await increment.enqueueMany(worker, Array.from({ length: 60 }));
+    await Promise.all(jobs.map((job) => job.result()));
+    expect((await database.query("select n from hot")).rows).toEqual([{ n: 60 }]);
+    await worker.stop();
+  });
+
   it("again and again ends at maxReclaims", async () => {
     const cut = defineStep("cut-always", { maxReclaims: 1 }, async (ctx) => {
       await terminate(await ctx.completionTx());

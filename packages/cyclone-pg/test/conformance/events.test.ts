@@ -10,6 +10,7 @@ import {
 } from "../../src/index.ts";
 import { stepRow } from "../support/engine-rows.ts";
 import { eventually } from "../support/eventually.ts";
+import { latch } from "../support/latch.ts";
 import { eventsOf, recordingLog, testClient, testWorker } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
@@ -143,6 +144,7 @@ describe("a client's events", () => {
       throw new Error("no");
     });
     const worker = testClient(database, { handlers: [good, fails], log });
+    // oxlint-disable-next-line typescript/no-misused-promises -- what is tested
     worker.on("step.completed", async () => {
       throw new Error("not heard");
     });
@@ -188,6 +190,26 @@ describe("the log of a handler", () => {
 });
 
 describe("the progress of a handler", () => {
+  it("may have a message that the database can't store: it is made storable, cut at 1,024 bytes", async () => {
+    const gate = latch();
+    const told = defineStep("told", async (ctx) => {
+      ctx.progress(0.5, `a\0b${"é".repeat(5_000)}`);
+      await gate.opened;
+    });
+    const worker = await testWorker(database, [told], { leaseTtl: "1s" });
+    const job = await told.enqueue(worker);
+    await eventually(async () => {
+      const { rows } = await database.query(
+        "select octet_length(progress_message) as bytes, progress_message like 'a_b%' as kept from cyclone_steps where run_id = $1",
+        [job.id],
+      );
+      expect(rows).toEqual([{ bytes: expect.any(Number), kept: true }]);
+      expect(rows[0]?.["bytes"]).toBeLessThanOrEqual(1_024);
+    });
+    gate.open();
+    await job.result();
+  });
+
   it("is written with the next renewal, the last value of it", async () => {
     const works = defineStep("works", async (ctx) => {
       ctx.progress(0.1, "begun");

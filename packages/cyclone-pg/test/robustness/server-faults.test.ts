@@ -133,6 +133,35 @@ describe("a role with few connections or little patience", () => {
     await worker.stop();
   });
 
+  it("that may not log in for a while, as when a password is changed: outcomes are recorded afterwards, and nothing is charged", async () => {
+    const rotated = await role("rotated", "");
+    const [plain, gate, entered] = [held("held-rotated"), latch(), latch()];
+    const pay = defineStep("pay-rotated", { maxAttempts: 1 }, async (ctx) => {
+      entered.open();
+      await gate.opened;
+      await ctx.completionTx();
+      return "paid";
+    });
+    const { log, lines } = recordingLog();
+    const worker = testClient(rotated, { handlers: [plain.step, pay], leaseTtl: "10s", log, listen: false });
+    await worker.start();
+    const jobs = [await plain.step.enqueue(worker), await pay.enqueue(worker)];
+    await Promise.all([plain.entered.opened, entered.opened]);
+    await server.query("alter role rotated nologin");
+    await server.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'rotated'");
+    plain.gate.open();
+    gate.open();
+    await eventually(() => expect(lines.map((line) => line.fields?.["code"])).toContain("28000"));
+    await server.query("alter role rotated login");
+    for (const job of jobs) {
+      await eventually(
+        async () => expect(await rowOf(job.id)).toMatchObject({ state: "completed", attempts: 1 }),
+        30_000,
+      );
+    }
+    await worker.stop();
+  });
+
   it("at its connection limit from the first: a start waits, and a stop ends that wait", async () => {
     const limited = await role("starved", "connection limit 1");
     const worker = testClient(limited, { handlers: [add], listen: false });

@@ -1,3 +1,4 @@
+import { isConflict } from "../../db/database-errors.ts";
 import { Discard } from "../../errors/discard.ts";
 import type { InvalidPayloadError } from "../../errors/invalid-payload-error.ts";
 import { MaxReclaimsError } from "../../errors/max-reclaims-error.ts";
@@ -27,6 +28,9 @@ export type CallEnd =
   | { readonly kind: "crowded"; readonly thrown: unknown };
 
 const INTERRUPTION_DELAY_MS = 1_000;
+/** Those that conflict with each other come back apart, and further apart each time. */
+const conflictDelayMs = (reclaims: number): number =>
+  INTERRUPTION_DELAY_MS * 2 ** Math.min(reclaims, 6) * (0.5 + Math.random());
 
 /** What to record for a call that didn't complete. */
 export function decideFailure(step: ClaimedStep, end: CallEnd, backoff: Backoff): Outcome {
@@ -67,9 +71,9 @@ function charge(
 
 function interruption(step: ClaimedStep, cause: unknown): Outcome {
   if (step.maxReclaims !== null && step.reclaims >= step.maxReclaims) {
-    const error = new MaxReclaimsError(step.runId, step.node, step.maxReclaims);
-    error.cause = cause;
+    const error = new MaxReclaimsError(step.runId, step.node, step.maxReclaims, { cause });
     return { kind: "discard", outcome: "interrupted", error: toStoredError(error) };
   }
-  return { kind: "release", outcome: "interrupted", delayMs: INTERRUPTION_DELAY_MS, error: toStoredError(cause) };
+  const delayMs = isConflict(cause) ? conflictDelayMs(step.reclaims) : INTERRUPTION_DELAY_MS;
+  return { kind: "release", outcome: "interrupted", delayMs, error: toStoredError(cause) };
 }

@@ -3,6 +3,7 @@ import { CompletionTxError } from "../../errors/completion-tx-error.ts";
 import { InvalidOptionError } from "../../errors/invalid-option-error.ts";
 import type { Logger } from "../../model/logger.ts";
 import { rejectUnknownKeys } from "../../model/options.ts";
+import { storableText } from "../../model/stored-error.ts";
 import type { CompletionTransaction, IsolationLevel } from "../completion-tx/completion-transaction.ts";
 import type { ActiveCall } from "./active-call.ts";
 
@@ -15,6 +16,7 @@ export interface ContextEnvironment {
   readonly onProgress: (call: ActiveCall, fraction: number, message: string | undefined) => void;
 }
 
+const PROGRESS_BYTES_MAX = 1_024;
 const ISOLATION_LEVELS: readonly IsolationLevel[] = ["read committed", "repeatable read", "serializable"];
 
 /** What a handler gets besides its input. */
@@ -94,8 +96,10 @@ export class HandlerContext implements Context {
   }
 
   progress(fraction: number, message?: string): void {
-    if (typeof fraction !== "number" || Number.isNaN(fraction)) return;
-    this.#environment.onProgress(this.#call, Math.min(1, Math.max(0, fraction)), message);
+    if (typeof fraction !== "number" || Number.isNaN(fraction) || !["string", "undefined"].includes(typeof message))
+      return;
+    const text = message === undefined ? undefined : storableText(message, PROGRESS_BYTES_MAX);
+    this.#environment.onProgress(this.#call, Math.min(1, Math.max(0, fraction)), text);
   }
 
   async #begin(isolation: IsolationLevel): Promise<CompletionTransaction> {

@@ -37,6 +37,7 @@ const SHUTDOWN_GRACE_MS = 1_000;
 export function runCall(call: ActiveCall, definition: DefinitionRuntime, environment: CallEnvironment): void {
   let done = false;
   let grace: NodeJS.Timeout | undefined;
+  let stuck: NodeJS.Timeout | undefined;
   const timeout = startTimeout(call, definition);
   const finish = (outcome: Outcome | undefined): void => {
     if (done) return;
@@ -52,14 +53,20 @@ export function runCall(call: ActiveCall, definition: DefinitionRuntime, environ
     finish(forcedOutcome(call, reason, definition));
   };
   call.onAbort((reason) => {
-    if (call.forfeited) return finish(undefined);
     if (done) return undefined;
+    if (call.forfeited) {
+      finish(undefined);
+      stuck = setTimeout(() => environment.onStuck(call), TIMEOUT_GRACE_MS);
+      stuck.unref();
+      return undefined;
+    }
     grace = setTimeout(() => force(reason), reason instanceof TimeoutError ? TIMEOUT_GRACE_MS : SHUTDOWN_GRACE_MS);
     return undefined;
   });
   void evaluate(call, definition, environment)
     .then((result) => {
       call.settled = true;
+      clearTimeout(stuck);
       return done ? undefined : settle(call, result, definition, environment);
     })
     .then((outcome) => finish(call.forfeited ? undefined : outcome))

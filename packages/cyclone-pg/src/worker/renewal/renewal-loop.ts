@@ -140,20 +140,21 @@ export class RenewalLoop {
     const stillHeld = lost.filter((id) => this.#leases.has(id));
     this.remove(stillHeld);
     if (stillHeld.length > 0) this.#options.onLost(stillHeld, this.#gaveUp);
-    await this.#report(batch.filter((lease) => this.#progress.has(lease.id)));
+    await this.#report(batch.filter((lease) => this.#progress.has(lease.id))).catch((error: unknown) => {
+      // Progress that the database refuses is nothing for which leases of other batches may run out.
+      this.#options.onFailure(error);
+    });
   }
 
   async #report(leases: readonly NumberedLease[]): Promise<void> {
     if (leases.length === 0) return;
     const values = leases.map((lease) => this.#progress.get(lease.id));
+    for (const lease of leases) this.#progress.delete(lease.id);
     await this.#options.session.run(reportProgress, {
       ...leaseArrays(leases),
       fractions: values.map((value) => value?.fraction ?? 0),
       messages: values.map((value) => value?.message ?? null),
     });
-    for (const [i, lease] of leases.entries()) {
-      if (this.#progress.get(lease.id) === values[i]) this.#progress.delete(lease.id);
-    }
   }
 }
 
