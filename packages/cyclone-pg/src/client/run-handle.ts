@@ -27,6 +27,8 @@ export interface RunReader {
   readonly run: RunStatement;
   readonly bucketCount: () => Promise<number>;
   readonly waiter: Waiter;
+  /** Makes the driver's errors those that users are told. */
+  readonly told: <T>(work: Promise<T>) => Promise<T>;
   readonly steering: Steering;
 }
 
@@ -108,7 +110,7 @@ export class RunHandle<Out> implements Run<Out> {
 
   async #wait(wantResult: boolean, control: WaitControl | undefined): Promise<EndedRunRow> {
     if (!isRunId(this.id)) throw new RunNotFoundError(this.id);
-    const row = await this.#reader.waiter.wait(this.id, wantResult, control?.signal);
+    const row = await this.#reader.told(this.#reader.waiter.wait(this.id, wantResult, control?.signal));
     this.#checkDefinition(row);
     return row;
   }
