@@ -224,7 +224,10 @@ export class Client implements ClientLike, AsyncDisposable {
     return readStats(this.#reader);
   }
 
-  /** Listens to what this client tells of its own process's work. @returns a function that removes the listener */
+  /**
+   * Listens to what this client tells of its own process's work. @returns a function that removes the listener
+   * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) for an event that there isn't, with a suggestion
+   */
   on<E extends EventName>(event: E, listener: (payload: ClientEvents[E]) => void): () => void {
     return this.#events.on(event, listener);
   }
