@@ -183,26 +183,40 @@ function register(handlers: readonly unknown[]): Pick<ResolvedClientOptions, "st
   const steps = new Map<string, DefinitionRuntime>();
   const workflows = new Map<string, DefinitionRuntime>();
   for (const [i, handler] of handlers.entries()) {
-    const definition = definitionOf(handler);
-    if (definition === undefined)
-      throw new InvalidOptionError("handlers", `handlers[${i}] is neither a step, an action nor a workflow`);
+    const definition = runnable(handler, `handlers[${i}]`);
     const { kind, name } = definition;
-    if (kind !== "workflow" && definition.handler === undefined) {
-      throw new InvalidOptionError(
-        "handlers",
-        `handlers[${i}], ${kind} "${name}", is a contract without a handler: register what implement() returns`,
-      );
-    }
     const known = kind === "workflow" ? workflows : steps;
-    if (known.has(name) && known.get(name) !== definition) {
+    const other = known.get(name) ?? definition;
+    if (other !== definition) {
+      const first = handlers.findIndex((earlier) => definitionOf(earlier) === other);
       throw new InvalidOptionError(
         "handlers",
-        `handlers has two different definitions named "${name}"${kind === "workflow" ? "" : " (steps and actions share their names)"}`,
+        `handlers[${first}] and handlers[${i}] are two different definitions named "${name}"${kind === "workflow" ? "" : " (steps and actions share their names)"}: leave one out, or give it another name; one that a function makes is another at each call, so make it once`,
       );
     }
     known.set(name, definition);
   }
   return { steps, workflows };
+}
+
+/** @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) */
+function runnable(handler: unknown, place: string): DefinitionRuntime {
+  const definition = definitionOf(handler);
+  if (handler === undefined) {
+    throw new InvalidOptionError(
+      "handlers",
+      `${place} is undefined (a circular import?): the module that it comes from hasn't been evaluated yet, or exports no such name`,
+    );
+  }
+  if (definition === undefined)
+    throw new InvalidOptionError("handlers", `${place} is neither a step, an action nor a workflow`);
+  if (definition.kind !== "workflow" && definition.handler === undefined) {
+    throw new InvalidOptionError(
+      "handlers",
+      `${place}, ${definition.kind} "${definition.name}", is a contract without a handler: register what implement() returns`,
+    );
+  }
+  return definition;
 }
 
 function queuesOf(
