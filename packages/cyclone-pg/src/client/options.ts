@@ -12,6 +12,7 @@ import { type Logger, quietly } from "../model/logger.ts";
 import { checkName, checkSchemaName } from "../model/names.ts";
 import { rejectUnknownKeys } from "../model/options.ts";
 import type { PreparedStatements } from "../worker/completion-tx/completion-transaction.ts";
+import { consoleLog } from "./console-log.ts";
 
 /** What `handlers` takes: things with a handler, and workflows. A contract isn't one: `implement` it first. */
 // oxlint-disable-next-line typescript/no-explicit-any -- inputs are parameters: only any takes definitions of all types
@@ -169,13 +170,6 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
     log: quietly(options.log ?? consoleLog),
   };
 }
-
-const consoleLog: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: (message, fields) => console.warn(`cyclone: ${message}`, fields ?? ""),
-  error: (message, fields) => console.error(`cyclone: ${message}`, fields ?? ""),
-};
 
 function register(handlers: readonly unknown[]): Pick<ResolvedClientOptions, "steps" | "workflows"> {
   if (!Array.isArray(handlers))
