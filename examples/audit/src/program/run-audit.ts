@@ -58,7 +58,9 @@ function list(folder: string, display: Display): readonly string[] {
 
 function announce({ run, packages, resumed }: AuditRun, display: Display): void {
   if (resumed === null) {
-    display.stage(`Submitted run ${run.id} with ${packages + 1} nodes: one for each package, and the summary`);
+    const nodes =
+      packages === 0 ? "1 node: the summary" : `${packages + 1} nodes: one for each package, and the summary`;
+    display.stage(`Submitted run ${run.id} with ${nodes}`);
     return;
   }
   display.stage(`Resuming run ${run.id}: ${resumed.done} of ${packages} packages done`);

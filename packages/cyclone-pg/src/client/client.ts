@@ -11,12 +11,10 @@ import { newClient } from "../db/connection-source.ts";
 import { isLoginRefused, isTransient } from "../db/database-errors.ts";
 import { Listener } from "../db/listener.ts";
 import { Notifier } from "../db/notifier.ts";
-import { endWithin } from "../db/session.ts";
 import type { EndedRun } from "../engine/outcome.ts";
 import { ClientStoppedError } from "../errors/client-stopped-error.ts";
 import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 import { ProducerOnlyError } from "../errors/producer-only-error.ts";
-import { migrate } from "../migrations/migrate.ts";
 import { type Duration, toMilliseconds } from "../model/duration.ts";
 import { rejectUnknownKeys } from "../model/options.ts";
 import { notify } from "../sql/notify/notify.ts";
@@ -27,6 +25,7 @@ import { clientPort } from "./client-port.ts";
 import { drained } from "./drained.ts";
 import { type ClientEvents, type EventName, Events } from "./events.ts";
 import { Installation } from "./installation.ts";
+import { migrateDatabase } from "./migrate-database.ts";
 import { type ClientOptions, type ResolvedClientOptions, resolveClientOptions } from "./options.ts";
 import { ownConnections } from "./own-connections.ts";
 import { Queues } from "./queues.ts";
@@ -92,13 +91,13 @@ export class Client implements ClientLike, AsyncDisposable {
       source.userPool ?? (this.#ownConnections as BorrowedConnections).pool,
       this.#tables,
     );
-    this.#installation = new Installation(this.#statements.run, schema);
+    this.#installation = new Installation(this.#statements, schema);
     // The sender's tag lets this process leave its own wake-ups: it has been woken already.
     this.#notifier = new Notifier((words) => this.#notify(words.map((word) => `${word} ${this.#tag}`)));
     this.#listener = this.#makeListener();
     this.#waiter = new Waiter({
       run: this.#statements.once,
-      bucketCount: () => this.#installation.bucketCount(),
+      bucketCount: () => this.#installation.bucketCountPlainly(),
       pollMs: this.#options.pollMs,
       onWaiting: () => void this.#listen(),
     });
@@ -122,17 +121,12 @@ export class Client implements ClientLike, AsyncDisposable {
    * Brings the tables up to date; any number of processes may do so at once, and one does it.
    * @param options `bucketCount`: into how many buckets a new installation is divided (1), fixed from then on
    * @throws SchemaVersionError (`CYCLONE_SCHEMA_VERSION`) if the tables are newer than this code
+   * @throws ConnectionError (`CYCLONE_CONNECTION`) if there is no usable connection, or its role may not
    */
   async migrate(options: { bucketCount?: number } = {}): Promise<void> {
     this.#refuseWhenStopped();
     rejectUnknownKeys(options, ["bucketCount"], "migrate");
-    const session = newClient(this.#options.source.config, "cyclone migrate");
-    try {
-      await session.connect();
-      await migrate(session, { schema: this.#options.schema, bucketCount: options.bucketCount });
-    } finally {
-      await endWithin(session, 1_000);
-    }
+    await migrateDatabase(this.#options, options.bucketCount);
   }
 
   /**
@@ -230,7 +224,10 @@ export class Client implements ClientLike, AsyncDisposable {
     return readStats(this.#reader);
   }
 
-  /** Listens to what this client tells of its own process's work. @returns a function that removes the listener */
+  /**
+   * Listens to what this client tells of its own process's work. @returns a function that removes the listener
+   * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) for an event that there isn't, with a suggestion
+   */
   on<E extends EventName>(event: E, listener: (payload: ClientEvents[E]) => void): () => void {
     return this.#events.on(event, listener);
   }
@@ -251,6 +248,7 @@ export class Client implements ClientLike, AsyncDisposable {
         return this.#installation.bucketCount();
       },
       waiter: this.#waiter,
+      told: (work) => this.#statements.told(work),
       steering: this.#steering,
     };
   }
@@ -275,7 +273,7 @@ export class Client implements ClientLike, AsyncDisposable {
     const options = this.#options;
     if (options.steps.size === 0 && options.workflows.size === 0) throw new ProducerOnlyError();
     const budget = connectionBudget(options.maxConnections, options.listen, options.source.userPool !== undefined);
-    const bucketCount = await this.#reachInstallation();
+    const bucketCount = await this.#statements.told(this.#reachInstallation());
     return new Worker({
       ...options,
       tables: this.#tables,
@@ -296,7 +294,7 @@ export class Client implements ClientLike, AsyncDisposable {
   async #reachInstallation(): Promise<number> {
     for (let waitMs = START_RETRY_MIN_MS; ; waitMs = Math.min(START_RETRY_MAX_MS, waitMs * 2)) {
       try {
-        return await this.#installation.bucketCount();
+        return await this.#installation.bucketCountPlainly();
       } catch (error) {
         if (!isTransient(error) || isLoginRefused(error)) throw error;
         this.#options.log.warn("The database can't be reached; trying again.", { error: String(error) });

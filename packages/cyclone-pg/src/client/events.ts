@@ -1,3 +1,5 @@
+import { InvalidOptionError } from "../errors/invalid-option-error.ts";
+import { suggestion } from "../model/options.ts";
 import type { StoredError } from "../model/stored-error.ts";
 
 interface RunEvent {
@@ -42,6 +44,25 @@ export interface ClientEvents {
 }
 
 export type EventName = keyof ClientEvents;
+
+const NAMES = Object.keys({
+  "run.submitted": true,
+  "run.completed": true,
+  "run.failed": true,
+  "run.cancelled": true,
+  "step.claimed": true,
+  "step.completed": true,
+  "step.failed": true,
+  "step.discarded": true,
+  "step.snoozed": true,
+  "step.reclaimed": true,
+  "lease.lost": true,
+  "worker.blocked": true,
+  "worker.stuck": true,
+  "worker.degraded": true,
+  error: true,
+} satisfies Record<EventName, true>);
+
 type Listener<E extends EventName> = (payload: ClientEvents[E]) => void;
 
 /** Listeners by event. A listener that throws is reported, and never disturbs the engine. */
@@ -53,8 +74,9 @@ export class Events {
     this.#onListenerError = onListenerError;
   }
 
-  /** @returns a function that removes the listener */
+  /** @returns a function that removes the listener @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) */
   on<E extends EventName>(event: E, listener: Listener<E>): () => void {
+    checkListening(event, listener);
     const listeners = this.#listeners.get(event) ?? new Set();
     this.#listeners.set(event, listeners);
     // The map is keyed by the event's name, so that a listener only gets its own event's payload.
@@ -79,4 +101,13 @@ export class Events {
       }
     }
   }
+}
+
+function checkListening(event: unknown, listener: unknown): void {
+  if (typeof event !== "string" || !NAMES.includes(event)) {
+    const advice = suggestion(String(event), NAMES) ?? `there are ${NAMES.join(", ")}`;
+    throw new InvalidOptionError("event", `There is no event "${String(event)}": ${advice}`);
+  }
+  if (typeof listener !== "function")
+    throw new InvalidOptionError("listener", `The listener of "${event}" must be a function.`);
 }

@@ -1,22 +1,30 @@
 import { isMissingSchema } from "../db/database-errors.ts";
-import type { RunStatement } from "../engine/record/record-batch.ts";
 import { SchemaVersionError } from "../errors/schema-version-error.ts";
 import { schemaVersion } from "../migrations/catalogue.ts";
 import { readInstallation } from "../sql/read/read-installation.ts";
+import type { Statements } from "./statements.ts";
 
 /** What is installed in the database: asked when it is first needed, then remembered. */
 export class Installation {
-  readonly #run: RunStatement;
+  readonly #statements: Pick<Statements, "runPlainly" | "told">;
   readonly #schema: string;
   #bucketCount: Promise<number> | undefined;
 
-  constructor(run: RunStatement, schema: string) {
-    this.#run = run;
+  constructor(statements: Pick<Statements, "runPlainly" | "told">, schema: string) {
+    this.#statements = statements;
     this.#schema = schema;
   }
 
-  /** @throws SchemaVersionError (`CYCLONE_SCHEMA_VERSION`) if the tables are missing or of another version */
+  /**
+   * @throws SchemaVersionError (`CYCLONE_SCHEMA_VERSION`) if the tables are missing or of another version
+   * @throws ConnectionError (`CYCLONE_CONNECTION`) if there is no usable connection
+   */
   bucketCount(): Promise<number> {
+    return this.#statements.told(this.bucketCountPlainly());
+  }
+
+  /** The same with the driver's errors: for those who decide by them whether to go on. */
+  bucketCountPlainly(): Promise<number> {
     this.#bucketCount ??= this.#read().catch((error: unknown) => {
       this.#bucketCount = undefined; // the next call asks again: somebody may have migrated meanwhile
       throw error;
@@ -35,7 +43,7 @@ export class Installation {
 
   async #ask(): Promise<{ version: number | null; bucket_count: number } | undefined> {
     try {
-      const [row] = await this.#run(readInstallation, null);
+      const [row] = await this.#statements.runPlainly(readInstallation, null);
       return row;
     } catch (error) {
       if (isMissingSchema(error)) return undefined;

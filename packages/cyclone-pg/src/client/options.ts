@@ -12,6 +12,7 @@ import { type Logger, quietly } from "../model/logger.ts";
 import { checkName, checkSchemaName } from "../model/names.ts";
 import { rejectUnknownKeys } from "../model/options.ts";
 import type { PreparedStatements } from "../worker/completion-tx/completion-transaction.ts";
+import { consoleLog } from "./console-log.ts";
 
 /** What `handlers` takes: things with a handler, and workflows. A contract isn't one: `implement` it first. */
 // oxlint-disable-next-line typescript/no-explicit-any -- inputs are parameters: only any takes definitions of all types
@@ -170,39 +171,46 @@ export function resolveClientOptions(options: ClientOptions): ResolvedClientOpti
   };
 }
 
-const consoleLog: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: (message, fields) => console.warn(`cyclone: ${message}`, fields ?? ""),
-  error: (message, fields) => console.error(`cyclone: ${message}`, fields ?? ""),
-};
-
 function register(handlers: readonly unknown[]): Pick<ResolvedClientOptions, "steps" | "workflows"> {
   if (!Array.isArray(handlers))
     throw new InvalidOptionError("handlers", "handlers must be a list of steps, actions and workflows");
   const steps = new Map<string, DefinitionRuntime>();
   const workflows = new Map<string, DefinitionRuntime>();
   for (const [i, handler] of handlers.entries()) {
-    const definition = definitionOf(handler);
-    if (definition === undefined)
-      throw new InvalidOptionError("handlers", `handlers[${i}] is neither a step, an action nor a workflow`);
+    const definition = runnable(handler, `handlers[${i}]`);
     const { kind, name } = definition;
-    if (kind !== "workflow" && definition.handler === undefined) {
-      throw new InvalidOptionError(
-        "handlers",
-        `handlers[${i}], ${kind} "${name}", is a contract without a handler: register what implement() returns`,
-      );
-    }
     const known = kind === "workflow" ? workflows : steps;
-    if (known.has(name) && known.get(name) !== definition) {
+    const other = known.get(name) ?? definition;
+    if (other !== definition) {
+      const first = handlers.findIndex((earlier) => definitionOf(earlier) === other);
       throw new InvalidOptionError(
         "handlers",
-        `handlers has two different definitions named "${name}"${kind === "workflow" ? "" : " (steps and actions share their names)"}`,
+        `handlers[${first}] and handlers[${i}] are two different definitions named "${name}"${kind === "workflow" ? "" : " (steps and actions share their names)"}: leave one out, or give it another name; one that a function makes is another at each call, so make it once`,
       );
     }
     known.set(name, definition);
   }
   return { steps, workflows };
+}
+
+/** @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) */
+function runnable(handler: unknown, place: string): DefinitionRuntime {
+  const definition = definitionOf(handler);
+  if (handler === undefined) {
+    throw new InvalidOptionError(
+      "handlers",
+      `${place} is undefined (a circular import?): the module that it comes from hasn't been evaluated yet, or exports no such name`,
+    );
+  }
+  if (definition === undefined)
+    throw new InvalidOptionError("handlers", `${place} is neither a step, an action nor a workflow`);
+  if (definition.kind !== "workflow" && definition.handler === undefined) {
+    throw new InvalidOptionError(
+      "handlers",
+      `${place}, ${definition.kind} "${definition.name}", is a contract without a handler: register what implement() returns`,
+    );
+  }
+  return definition;
 }
 
 function queuesOf(

@@ -1,6 +1,7 @@
 import { errorCode, isTransient } from "../db/database-errors.ts";
 import type { Outcome } from "../engine/outcome.ts";
 import type { Logger } from "../model/logger.ts";
+import type { StoredError } from "../model/stored-error.ts";
 import type { StepPlace, WorkerReports } from "../worker/worker-reports.ts";
 import type { Events } from "./events.ts";
 
@@ -101,7 +102,7 @@ function reportOutcome(events: Events, log: Logger, place: StepPlace, outcome: O
       if (events.has("step.completed")) events.emit("step.completed", { ...place, durationMs });
       return;
     case "discard":
-      log.error(`Node "${place.node}" is discarded: ${outcome.error.name}: ${outcome.error.message}`, {
+      log.error(`Node "${place.node}" is discarded: ${errorLine(outcome.error)}`, {
         ...place,
         error: outcome.error,
       });
@@ -110,15 +111,19 @@ function reportOutcome(events: Events, log: Logger, place: StepPlace, outcome: O
     case "release":
       if (outcome.outcome === "snoozed") events.emit("step.snoozed", { ...place, delayMs: outcome.delayMs });
       if (outcome.error === null) return;
-      log.warn(
-        `Node "${place.node}" ${outcome.outcome.replace("_", " ")}: ${outcome.error.name}: ${outcome.error.message}`,
-        {
-          ...place,
-          retryInMs: outcome.delayMs,
-        },
-      );
+      log.warn(`Node "${place.node}" ${outcome.outcome.replace("_", " ")}: ${errorLine(outcome.error)}`, {
+        ...place,
+        retryInMs: outcome.delayMs,
+        error: outcome.error,
+      });
       events.emit("step.failed", { ...place, error: outcome.error, retryInMs: outcome.delayMs });
   }
+}
+
+/** With the nearest cause: "fetch failed" alone says nothing. */
+function errorLine({ name, message, causes = [] }: StoredError): string {
+  const cause = causes[0]?.message ?? "";
+  return cause === "" || message.includes(cause) ? `${name}: ${message}` : `${name}: ${message}: ${cause}`;
 }
 
 function asError(error: unknown): Error {

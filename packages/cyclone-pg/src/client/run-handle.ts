@@ -4,6 +4,7 @@ import type { RunStatement } from "../engine/record/record-batch.ts";
 import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 import { RunNotCompletedError } from "../errors/run-not-completed-error.ts";
 import { RunNotFoundError } from "../errors/run-not-found-error.ts";
+import { rejectUnknownKeys } from "../model/options.ts";
 import { bucketOf, isRunId } from "../model/run-id.ts";
 import type { NodeKind, NodeState, RunState } from "../model/states.ts";
 import type { StoredError } from "../model/stored-error.ts";
@@ -27,6 +28,8 @@ export interface RunReader {
   readonly run: RunStatement;
   readonly bucketCount: () => Promise<number>;
   readonly waiter: Waiter;
+  /** Makes the driver's errors those that users are told. */
+  readonly told: <T>(work: Promise<T>) => Promise<T>;
   readonly steering: Steering;
 }
 
@@ -45,12 +48,12 @@ export class RunHandle<Out> implements Run<Out> {
   }
 
   async result(control?: WaitControl): Promise<Out> {
-    const row = await this.#wait(true, control);
+    const row = await this.#wait(true, signalOf(control, "result"));
     return this.#outputOf(row);
   }
 
   async wait(control?: WaitControl): Promise<RunOutcome> {
-    const row = await this.#wait(false, control);
+    const row = await this.#wait(false, signalOf(control, "wait"));
     return outcomeOf(row);
   }
 
@@ -106,9 +109,13 @@ export class RunHandle<Out> implements Run<Out> {
     return row;
   }
 
-  async #wait(wantResult: boolean, control: WaitControl | undefined): Promise<EndedRunRow> {
+  async #wait(wantResult: boolean, signal: AbortSignal | undefined): Promise<EndedRunRow> {
     if (!isRunId(this.id)) throw new RunNotFoundError(this.id);
-    const row = await this.#reader.waiter.wait(this.id, wantResult, control?.signal);
+    const waiting = this.#reader.waiter.wait(this.id, wantResult, signal);
+    const row = await waiting.catch((error: unknown) => {
+      if (signal?.aborted === true && error === signal.reason) throw error; // the caller's own, whatever it says
+      return this.#reader.told(waiting);
+    });
     this.#checkDefinition(row);
     return row;
   }
@@ -129,6 +136,27 @@ export class RunHandle<Out> implements Run<Out> {
       `Run ${this.id} is a run of ${row.kind ?? "?"} "${row.name ?? "?"}", not of ${definition.kind} "${definition.name}": pass the definition that started it.`,
     );
   }
+}
+
+/** @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) */
+function signalOf(control: WaitControl | undefined, method: string): AbortSignal | undefined {
+  if (control === undefined) return undefined;
+  if (isSignal(control)) {
+    throw new InvalidOptionError("signal", `${method} takes its signal by name: write ${method}({ signal })`);
+  }
+  rejectUnknownKeys(control, ["signal"], method);
+  const { signal } = control;
+  if (signal === undefined || isSignal(signal)) return signal;
+  throw new InvalidOptionError(
+    "signal",
+    `signal of ${method} must be an AbortSignal, such as AbortSignal.timeout(5_000) or a controller's signal`,
+  );
+}
+
+/** By its looks: a signal of another realm will do. */
+function isSignal(value: unknown): value is AbortSignal {
+  const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>;
+  return typeof aborted === "boolean" && typeof addEventListener === "function";
 }
 
 function stateOf(row: EndedRunRow): RunState {

@@ -8,6 +8,7 @@ import { type RunInTransaction, RunWriter } from "../engine/submit/write-runs.ts
 import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 import { notify } from "../sql/notify/notify.ts";
 import type { Tables } from "../sql/tables.ts";
+import { refuseWithoutTransaction } from "./open-transaction.ts";
 import type { ResolvedStart } from "./resolve-start.ts";
 import type { Statements } from "./statements.ts";
 
@@ -57,6 +58,7 @@ export class Starter {
   async #inCallersTransaction(start: Start, tx: Queryable): Promise<StartedRun[]> {
     const { tables, channelInTx } = this.#options;
     const run: RunInTransaction = async (statement, params) => {
+      refuseWithoutTransaction(tx);
       const { rows } = await tx.query(statement.text(tables), statement.params(params));
       if (Array.isArray(rows)) return rows;
       // Some libraries' own `query` gives the rows themselves.

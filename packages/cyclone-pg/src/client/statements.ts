@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pool, PoolClient } from "pg";
+import { connectionErrorOf } from "../db/connection-error-of.ts";
 import { isTransient } from "../db/database-errors.ts";
 import { execute, limited } from "../db/execute.ts";
 import type { RunStatement } from "../engine/record/record-batch.ts";
@@ -24,7 +25,7 @@ export class Statements {
     this.#tables = tables;
   }
 
-  /** Runs one statement, once. */
+  /** Runs one statement, once. Its errors are the driver's. */
   readonly once: RunStatement = (statement, params) =>
     execute(limited(this.#pool, STATEMENT_LIMIT_MS), this.#tables, statement, params);
 
@@ -36,6 +37,9 @@ export class Statements {
   attempt<Params, Row>(attempt: number, statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
     return attempt === 1 ? this.once(statement, params) : this.transaction((run) => run(statement, params));
   }
+
+  /** As {@link run}, with the driver's errors: for those who decide by them whether to go on. */
+  readonly runPlainly: RunStatement = (statement, params) => this.#retrying(() => this.once(statement, params));
 
   /** Runs several statements in one transaction of ours. */
   async transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
@@ -59,8 +63,24 @@ export class Statements {
     }
   }
 
-  /** Tries again after transient failures, a few times within a second or so: what lasts longer is the caller's to know. */
-  async retrying<T>(work: (attempt: number) => Promise<T>): Promise<T> {
+  /**
+   * Tries again after transient failures, a few times within a second or so: what lasts longer is the caller's to know.
+   * @throws ConnectionError (`CYCLONE_CONNECTION`) if there is no usable connection
+   */
+  retrying<T>(work: (attempt: number) => Promise<T>): Promise<T> {
+    return this.told(this.#retrying(work));
+  }
+
+  /** Makes the driver's errors those that users are told, at the end of a call. */
+  async told<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      throw connectionErrorOf(error, this.#pool.options);
+    }
+  }
+
+  async #retrying<T>(work: (attempt: number) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await work(attempt);

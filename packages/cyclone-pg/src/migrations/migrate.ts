@@ -28,7 +28,7 @@ const SLOTS = 16_384;
  *
  * @returns the version numbers that were applied
  * @throws SchemaVersionError (`CYCLONE_SCHEMA_VERSION`) if the tables are newer than this code
- * @throws ConnectionError (`CYCLONE_CONNECTION`) if the lock isn't to be had within a minute
+ * @throws ConnectionError (`CYCLONE_CONNECTION`) if the lock isn't to be had within a minute, or the session's role lacks a right
  */
 export async function migrate(session: MigrationSession, options: MigrateOptions): Promise<number[]> {
   checkSchemaName(options.schema, "The schema");
@@ -48,8 +48,26 @@ export async function migrate(session: MigrationSession, options: MigrateOptions
     return applied;
   } catch (error) {
     await session.query("rollback").catch(() => undefined); // the connection may be gone: the server rolls back by itself
-    throw error;
+    throw (error as { code?: unknown }).code === "42501" ? await missingRight(session, options.schema, error) : error;
   }
+}
+
+/** Says which right the role lacks, as far as it can be seen. Asked after the rollback: a failed transaction answers nothing. */
+async function missingRight(session: MigrationSession, schema: string, cause: unknown): Promise<ConnectionError> {
+  const { rows } = await session.query(
+    `select quote_ident(current_user) as role, quote_ident(current_database()) as database, quote_ident($1) as schema,
+      n.oid is null as no_schema, has_schema_privilege(n.oid, 'create') and has_schema_privilege(n.oid, 'usage') as may_create
+     from (select 1) x left join pg_namespace n on n.nspname = $1`,
+    [schema],
+  );
+  const { role, database, schema: quoted, no_schema, may_create } = rows[0];
+  const may = `Role ${role} may not migrate the schema ${quoted}: ${(cause as Error).message}.`;
+  const or = "or call migrate() with a role that may.";
+  if (no_schema)
+    return new ConnectionError(`${may} Run \`grant create on database ${database} to ${role}\`, ${or}`, { cause });
+  if (!may_create)
+    return new ConnectionError(`${may} Run \`grant usage, create on schema ${quoted} to ${role}\`, ${or}`, { cause });
+  return new ConnectionError(`${may} Call migrate() with the role that owns Cyclone's tables.`, { cause });
 }
 
 async function lock(session: MigrationSession, schema: string): Promise<void> {

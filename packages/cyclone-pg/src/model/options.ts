@@ -11,10 +11,15 @@ export function rejectUnknownKeys(options: unknown, allowed: readonly string[], 
   }
   for (const key of Object.keys(options)) {
     if (allowed.includes(key)) continue;
-    const near = nearest(key, allowed);
-    const advice = near === undefined ? `it takes ${allowed.join(", ")}` : `did you mean "${near}"?`;
+    const advice = suggestion(key, allowed) ?? `it takes ${allowed.join(", ")}`;
     throw new InvalidOptionError(key, `Unknown option "${key}" of ${what}: ${advice}`);
   }
+}
+
+/** Asks whether the known word that is nearest to this one was meant; `undefined`: none is near. */
+export function suggestion(word: string, known: readonly string[]): string | undefined {
+  const near = nearest(word, known);
+  return near === undefined ? undefined : `did you mean "${near}"?`;
 }
 
 /**

@@ -16,7 +16,7 @@ export class Installed {
     const tables = tablesOf(schema);
     this.run = (statement, params) => execute(pool, tables, statement, params);
     this.#schema = schema;
-    this.#installation = new Installation(this.run, schema);
+    this.#installation = new Installation({ runPlainly: this.run, told: (work) => work }, schema);
   }
 
   bucketCount(): Promise<number> {

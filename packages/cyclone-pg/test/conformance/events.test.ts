@@ -173,6 +173,34 @@ describe("a client's events", () => {
   });
 });
 
+describe("the log line of a failed attempt", () => {
+  it("has the error's nearest cause, and the stored error among its fields", async () => {
+    const { log, lines } = recordingLog();
+    const fetches = defineStep("fetches", { maxAttempts: 2, backoff: { base: 1 } }, async () => {
+      throw new TypeError("fetch failed", { cause: new Error("getaddrinfo ENOTFOUND x") });
+    });
+    const plain = defineStep("plain", { maxAttempts: 1 }, async () => {
+      throw new Error("too small: 3", { cause: new Error("too small") });
+    });
+    const client = await testWorker(database, [fetches, plain], { log });
+    await (await fetches.enqueue(client)).wait();
+    await (await plain.enqueue(client)).wait();
+    const error = { message: "fetch failed", causes: [{ message: "getaddrinfo ENOTFOUND x" }] };
+    const said = "TypeError: fetch failed: getaddrinfo ENOTFOUND x";
+    await eventually(() => {
+      expect(lines).toContainEqual({
+        level: "warn",
+        message: `Node "fetches" failed: ${said}`,
+        fields: expect.objectContaining({ attempt: 1, error: expect.objectContaining({ message: error.message }) }),
+      });
+      const discarded = lines.find(({ message }) => message === `Node "fetches" is discarded: ${said}`);
+      expect(discarded).toMatchObject({ level: "error", fields: { attempt: 2, error } });
+      // A cause that the message tells already isn't told twice.
+      expect(lines.map(({ message }) => message)).toContain('Node "plain" is discarded: Error: too small: 3');
+    });
+  });
+});
+
 describe("the log of a handler", () => {
   it("is the client's, with the run, node, step and attempt as fields", async () => {
     const { log, lines } = recordingLog();

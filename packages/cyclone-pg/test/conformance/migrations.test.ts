@@ -142,7 +142,7 @@ describe("roles with few rights", () => {
       await database.query("revoke all on schema public from public");
       await expectWhole("for roles", asRole(role));
       const refused = testClient(database, { connection: asRole(role), schema: "of others" }).migrate();
-      await expect(refused).rejects.toMatchObject({ code: "42501" });
+      await expect(refused).rejects.toMatchObject({ code: "CYCLONE_CONNECTION", cause: { code: "42501" } });
     } finally {
       await database.query(`drop owned by ${role}`);
       await asAdmin(adminUrl, (admin) => admin.query(`drop role ${role}`));

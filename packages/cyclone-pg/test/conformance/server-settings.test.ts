@@ -101,7 +101,10 @@ describe("a database that is read-only for a while", () => {
     await set("default_transaction_read_only", "on");
     await cutAll();
     gate.open(); // its completion is refused for now
-    await expect(add.enqueue(client, 1)).rejects.toMatchObject({ code: "25006" });
+    await expect(add.enqueue(client, 1)).rejects.toMatchObject({
+      code: "CYCLONE_CONNECTION",
+      cause: { code: "25006" },
+    });
     expect((await stepRow(database, job.id)).state).toBe("running");
     await database.query(`alter database ${database.name} reset default_transaction_read_only`);
     expect(await job.result()).toBe("recorded in the end");

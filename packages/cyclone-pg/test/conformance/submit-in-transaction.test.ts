@@ -172,6 +172,37 @@ describe("a submit in the caller's transaction", () => {
     expect(await everything()).toEqual(before);
   });
 
+  it("refuses a client of pg that has no open transaction, before anything is written", async () => {
+    const client = testClient(database);
+    const before = await everything();
+    const refused = { code: "CYCLONE_INVALID_OPTION", option: "tx" };
+    const starts = [
+      () => pair.submit(client, "a", { tx }),
+      () => greet.enqueue(client, "a", { tx }),
+      () => pair.submitMany(client, ["a", "b"], { tx }),
+      () => greet.enqueueMany(client, ["a", "b"], { tx, idempotencyKey: (name) => name }),
+    ];
+    for (const start of starts) await expect(start()).rejects.toMatchObject(refused);
+    await tx.query("begin");
+    await tx.query("commit");
+    for (const start of starts) await expect(start()).rejects.toMatchObject(refused);
+    const lent = await database.pool.connect();
+    await expect(pair.submit(client, "a", { tx: lent })).rejects.toMatchObject(refused);
+    lent.release();
+    expect(await everything()).toEqual(before);
+  });
+
+  it("takes a client whose BEGIN is sent but not awaited", async () => {
+    const client = testClient(database);
+    await greet.enqueue(client, "first"); // from now on the client knows the installation: nothing is awaited before the statement
+    const begin = tx.query("begin");
+    const run = await pair.submit(client, "a", { tx });
+    await begin;
+    await expect(run.state()).rejects.toMatchObject({ code: "CYCLONE_RUN_NOT_FOUND" });
+    await tx.query("commit");
+    expect(await run.state()).toBe("running");
+  });
+
   it("works in a transaction of any isolation level, begun long before", async () => {
     const client = testClient(database);
     for (const level of ["repeatable read", "serializable"]) {

@@ -60,7 +60,7 @@ describe("R16: a server that becomes read-only under open connections, and writa
     await set("default_transaction_read_only", "on");
     await eventually(async () => expect(await shown("default_transaction_read_only")).toBe("on"));
     slow.gate.open();
-    await eventually(() => expect(add.enqueue(worker, 1)).rejects.toMatchObject({ code: "25006" }));
+    await eventually(() => expect(add.enqueue(worker, 1)).rejects.toMatchObject({ cause: { code: "25006" } }));
     expect(await rowOf(job.id)).toMatchObject({ state: "running" });
     await reset("default_transaction_read_only");
     const writable = performance.now();
