@@ -39,7 +39,8 @@ export class Statements {
   }
 
   /** As {@link run}, with the driver's errors: for those who decide by them whether to go on. */
-  readonly runPlainly: RunStatement = (statement, params) => this.#retrying(() => this.once(statement, params));
+  readonly runPlainly: RunStatement = (statement, params) =>
+    this.#retrying((attempt) => this.attempt(attempt, statement, params));
 
   /** Runs several statements in one transaction of ours. */
   async transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
