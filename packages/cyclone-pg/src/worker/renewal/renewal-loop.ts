@@ -1,3 +1,4 @@
+import { isTransient } from "../../db/database-errors.ts";
 import type { Session } from "../../db/session.ts";
 import { compareLeases, leaseArrays } from "../../engine/lease.ts";
 import { renewLeases } from "../../sql/lease/renew-leases.ts";
@@ -140,21 +141,26 @@ export class RenewalLoop {
     const stillHeld = lost.filter((id) => this.#leases.has(id));
     this.remove(stillHeld);
     if (stillHeld.length > 0) this.#options.onLost(stillHeld, this.#gaveUp);
-    await this.#report(batch.filter((lease) => this.#progress.has(lease.id))).catch((error: unknown) => {
-      // Progress that the database refuses is nothing for which leases of other batches may run out.
-      this.#options.onFailure(error);
-    });
+    await this.#report(batch.filter((lease) => this.#progress.has(lease.id)));
   }
 
   async #report(leases: readonly NumberedLease[]): Promise<void> {
     if (leases.length === 0) return;
     const values = leases.map((lease) => this.#progress.get(lease.id));
-    for (const lease of leases) this.#progress.delete(lease.id);
-    await this.#options.session.run(reportProgress, {
-      ...leaseArrays(leases),
-      fractions: values.map((value) => value?.fraction ?? 0),
-      messages: values.map((value) => value?.message ?? null),
-    });
+    try {
+      await this.#options.session.run(reportProgress, {
+        ...leaseArrays(leases),
+        fractions: values.map((value) => value?.fraction ?? 0),
+        messages: values.map((value) => value?.message ?? null),
+      });
+    } catch (error) {
+      if (isTransient(error)) throw error;
+      // What the database refuses is dropped: leases of other batches may not run out for it.
+      this.#options.onFailure(error);
+    }
+    for (const [i, lease] of leases.entries()) {
+      if (this.#progress.get(lease.id) === values[i]) this.#progress.delete(lease.id);
+    }
   }
 }
 
