@@ -22,6 +22,10 @@ const server = useOwnServer({
 });
 const tables = tablesOf("public");
 const P95_MS = 10;
+/** Indexes of millions of rows are a level deeper than those of the plan gate. */
+const DEEPER_INDEXES = 1.2;
+/** From this price on a server compiles a plan. */
+const JIT_COST = 100_000;
 /** Others use the machine too: the best of so many rounds counts. */
 const ROUNDS = 3;
 let client: Client;
@@ -120,6 +124,8 @@ describe("beside 5 million finished steps, 500,000 scheduled, 200,000 blocked an
   });
 
   it.each(planCases().map((planCase) => [planCase.name, planCase] as const))("%s", async (_, planCase) => {
-    expect(await problemsOf(client, "one-shot", planCase, limitsOf(planCase))).toEqual([]);
+    const limits = limitsOf(planCase);
+    const buffers = (limits.buffers ?? 0) * DEEPER_INDEXES;
+    expect(await problemsOf(client, "one-shot", planCase, { ...limits, buffers, plannedCost: JIT_COST })).toEqual([]);
   });
 });
