@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { BatchSize } from "../db/batch-size.ts";
 import { isTransient } from "../db/database-errors.ts";
 import type { RunStatement } from "../engine/record/record-batch.ts";
 import { RunNotFoundError } from "../errors/run-not-found-error.ts";
@@ -21,7 +22,7 @@ interface Waiting {
 }
 
 const BATCH_MAX = 1_000;
-/** A look that took longer is followed by smaller ones: results may be large. */
+/** A query that took longer is followed by a smaller one. */
 const BATCH_MS = 1_000;
 /** Between two looks that notifications ask for; runs of this process that end are looked for at once. */
 const GAP_MS = 20;
@@ -38,8 +39,8 @@ export class Waiter {
   readonly #due = new Set<string>();
   #timer: LongTimeout | undefined;
   #looking = false;
-  /** Runs that a query asks for; a quarter of them after one that failed. */
-  #batchMax = BATCH_MAX;
+  /** How many runs a query may ask for: results may be large. */
+  readonly #size = new BatchSize(BATCH_MAX, BATCH_MS);
   #lastLookAt = 0;
   #nextPollAt = 0;
   #closed: { readonly reason: unknown } | undefined;
@@ -146,19 +147,15 @@ export class Waiter {
       else group.push(id);
     }
     for (const [bucket, group] of byBucket) {
-      while (group.length > 0) await this.#ask(bucket, group.splice(0, this.#batchMax));
+      while (group.length > 0) await this.#ask(bucket, group.splice(0, this.#size.max));
     }
   }
 
   async #ask(bucket: number, ids: readonly string[]): Promise<void> {
     const wantResult = ids.map((id) => [...(this.#waiting.get(id) ?? [])].some((waiting) => waiting.wantResult));
     const asked = new Map(ids.map((id, i) => [id, wantResult[i] === true]));
-    const before = this.#batchMax;
-    const began = performance.now();
-    this.#batchMax = Math.max(1, ids.length >> 2);
-    const rows = await this.#options.run(findEndedRuns, { bucket, ids, wantResult });
-    const quick = performance.now() - began < BATCH_MS;
-    this.#batchMax = quick ? Math.min(BATCH_MAX, 2 * before) : Math.max(1, ids.length >> 1);
+    const query = { bucket, ids, wantResult };
+    const rows = await this.#size.measured(ids.length, () => this.#options.run(findEndedRuns, query));
     for (const row of rows) {
       if (row.state === null) {
         this.#settle(row.id, (waiting) => waiting.reject(new RunNotFoundError(row.id)));

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { BatchSize } from "../db/batch-size.ts";
 import { errorCode, isTransient } from "../db/database-errors.ts";
 import type { Session } from "../db/session.ts";
 import { type ClaimedStep, claimedStep } from "../engine/claim/claimed-step.ts";
@@ -24,8 +25,17 @@ export interface ClaimLoopOptions {
   readonly onTrouble: (error: unknown) => void;
 }
 
+interface Taken {
+  readonly lanes: Lanes;
+  /** As the statement tells it. */
+  readonly seen: number;
+  readonly rows: ClaimedRow[];
+}
+
+const NOTHING_TAKEN: Taken = { lanes: { queues: [], steps: [], quotas: [], sole: [] }, seen: 0, rows: [] };
+
 const CLAIM_MAX = 1_000;
-/** A claim that took longer is followed by a smaller one: inputs may be large. */
+/** A claim that took longer is followed by a smaller one. */
 const CLAIM_MS = 1_000;
 const BYTES_PER_MS = 1_000;
 /** program_limit_exceeded: a value of more than 256 MB. */
@@ -48,9 +58,9 @@ export class ClaimLoop {
   readonly #unfinished = new Set<number>();
   /** The buckets whose last claim got less than it saw. */
   readonly #contended = new Set<number>();
-  /** How many steps a claim may ask for: fewer after one that failed or was slow, for inputs may be large. */
-  #claimMax = CLAIM_MAX;
-  /** A claim of a single step failed: the next may take as long as the largest input does. */
+  /** How many steps a claim may ask for: inputs may be large. */
+  readonly #size = new BatchSize(CLAIM_MAX, CLAIM_MS);
+  /** A claim of a single step took too long: the next may take as long as the largest input does. */
   #patient = false;
   #turn = 0;
   /** Which queue and step come first; moves only when a claim has found something, so that each has its turn. */
@@ -117,20 +127,18 @@ export class ClaimLoop {
 
   async #claim(bucket: number): Promise<boolean> {
     const options = this.#options;
-    const limit = Math.min(options.freeSlots(), this.#claimMax);
+    const limit = Math.min(options.freeSlots(), this.#size.max);
     this.#unfinished.add(bucket);
     if (limit <= 0) return false; // a slot that becomes free wakes the loop
-    const lanes = lanesOf(options.queues, options.steps, limit, options.freeSlotsOf, this.#laneTurn);
-    if (lanes.queues.length === 0) return false;
     this.#claiming = true;
     try {
-      let seen = 0;
+      let last = NOTHING_TAKEN;
       const rows = await options.quarantine.run(bucket, "available", limit, async (isolation, room) => {
-        const claimed = await this.#take(bucket, room, isolation);
-        seen = claimed.seen;
-        return claimed.rows;
+        last = await this.#take(bucket, room, isolation);
+        return last.rows;
       });
-      if (rows.length < limit && rows.length >= seen && hadRoom(options.queues, lanes, rows))
+      const { seen } = last;
+      if (rows.length < limit && rows.length >= seen && hadRoom(options.queues, last.lanes, rows))
         this.#unfinished.delete(bucket);
       // Others were quicker with what was seen, and what they left may be in another lane: once more, not for ever, since a row may be locked.
       if (rows.length < Math.min(seen, limit) && !this.#contended.has(bucket)) {
@@ -146,34 +154,29 @@ export class ClaimLoop {
   }
 
   /** One claim of up to `limit` steps, which take their slots at once. */
-  async #take(bucket: number, limit: number, isolation: Isolation): Promise<{ seen: number; rows: ClaimedRow[] }> {
+  async #take(bucket: number, limit: number, isolation: Isolation): Promise<Taken> {
     const { owner, leaseMs, inputBytesMax, queues, steps, freeSlotsOf, onClaimed } = this.#options;
     const lanes = lanesOf(queues, steps, limit, freeSlotsOf, this.#laneTurn);
-    if (lanes.queues.length === 0) return { seen: 0, rows: [] };
+    if (lanes.queues.length === 0) return NOTHING_TAKEN;
     const answer = await this.#ask({ bucket, ...lanes, limit, owner, leaseMs, inputBytesMax, isolation });
     const rows = answer.filter((row) => row.run_id !== null);
     if (rows.length > 0) {
       this.#laneTurn += 1;
       onClaimed(rows.map((row) => claimedStep(bucket, row)));
     }
-    return { seen: answer[0]?.seen ?? 0, rows };
+    return { lanes, seen: answer[0]?.seen ?? 0, rows };
   }
 
   /** Asks, within a time; what one input refers to may be more than the database can put together, which discards that step. */
   async #ask(claim: ClaimStepsParams): Promise<(ClaimedRow | NothingClaimed)[]> {
     const { limit, inputBytesMax } = claim;
-    const before = this.#claimMax;
-    const began = performance.now();
+    const extraMs = this.#patient ? inputBytesMax / BYTES_PER_MS : 0;
     try {
-      const extraMs = this.#patient ? inputBytesMax / BYTES_PER_MS : 0;
-      const answer = await this.#options.session.run(claimSteps, claim, extraMs);
-      if (performance.now() - began > CLAIM_MS) this.#claimMax = Math.max(1, limit >> 1);
-      else if (limit === before) this.#claimMax = Math.min(CLAIM_MAX, 2 * before);
+      const answer = await this.#size.measured(limit, () => this.#options.session.run(claimSteps, claim, extraMs));
       this.#patient = false;
       return answer;
     } catch (error) {
-      this.#claimMax = Math.max(1, limit >> 2);
-      this.#patient = limit === 1;
+      this.#patient = limit === 1 && isTransient(error);
       if (claim.isolation.only === null || errorCode(error) !== TOO_LARGE) throw error;
       if (limit > 1) return this.#ask({ ...claim, limit: 1 });
       if (inputBytesMax > 0) return this.#ask({ ...claim, inputBytesMax: 0 });

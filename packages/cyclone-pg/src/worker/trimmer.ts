@@ -1,4 +1,5 @@
 import type { Pool } from "pg";
+import { BatchSize } from "../db/batch-size.ts";
 import { execute, limited } from "../db/execute.ts";
 import type { RunStatement } from "../engine/record/record-batch.ts";
 import type { Logger } from "../model/logger.ts";
@@ -27,15 +28,13 @@ const JITTER = 0.3;
 const LIMIT_MAX = 500;
 /** A batch that took longer is followed by a smaller one. */
 const BATCH_MS = 200;
-/** After so many rounds that were left out for handlers' sake one takes place all the same. */
-const LEFT_OUT_MAX = 1;
 /** So many runs that are kept are looked at in a round, which goes on from there in the next one. */
 const KEPT_MAX = 20_000;
 
 interface Walk {
   readonly own: boolean;
   cursor: TrimCursor;
-  limit: number;
+  readonly size: BatchSize;
 }
 
 /** Trims what has been kept for long enough: in small batches, each a transaction, walking from the oldest run on. Every worker does it. */
@@ -46,7 +45,8 @@ export class Trimmer {
   #timer: LongTimeout | undefined;
   #running: Promise<void> | undefined;
   #stopped = false;
-  #leftOut = 0;
+  /** The last round was left out, for handlers' sake. */
+  #leftOut = false;
 
   constructor(options: TrimmerOptions) {
     this.#options = options;
@@ -54,7 +54,7 @@ export class Trimmer {
     this.#run = (statement, params) => execute(runner, options.tables, statement, params);
     this.#walks = Array.from({ length: options.bucketCount }, (_, bucket) => ({
       bucket,
-      walks: [false, true].map((own) => ({ own, cursor: TRIM_START, limit: LIMIT_MAX })),
+      walks: [false, true].map((own) => ({ own, cursor: TRIM_START, size: new BatchSize(LIMIT_MAX, BATCH_MS) })),
     }));
   }
 
@@ -83,11 +83,11 @@ export class Trimmer {
   }
 
   async #round(): Promise<void> {
-    const patient = this.#leftOut < LEFT_OUT_MAX;
-    this.#leftOut = patient && this.#crowded() ? this.#leftOut + 1 : 0;
+    this.#leftOut = this.#crowded() && !this.#leftOut;
+    const round = this.#leftOut ? [] : this.#walks;
     try {
-      for (const { bucket, walks } of this.#walks) {
-        for (const walk of walks) await this.#walk(bucket, walk, patient);
+      for (const { bucket, walks } of round) {
+        for (const walk of walks) await this.#walk(bucket, walk);
       }
     } catch (error) {
       this.#options.reports.trouble(error);
@@ -96,37 +96,33 @@ export class Trimmer {
   }
 
   /** From the oldest run, or where the last round broke off, to the youngest that may be due. */
-  async #walk(bucket: number, walk: Walk, patient: boolean): Promise<void> {
+  async #walk(bucket: number, walk: Walk): Promise<void> {
     let kept = 0;
-    let waits = patient;
-    while (!this.#stopped && !(waits && this.#crowded()) && kept < KEPT_MAX) {
-      waits = true;
-      const { limit } = walk;
-      const { seen, trimmed, last_created_at: createdAt, last_id: id } = await this.#batch(bucket, walk);
+    do {
+      if (this.#stopped) return;
+      const limit = walk.size.max;
+      const { seen, trimmed, last_created_at: createdAt, last_id: id } = await this.#batch(bucket, walk, limit);
       if (trimmed > 0) this.#options.log.debug(`${trimmed} run(s) trimmed.`);
       const ended = seen < limit;
       walk.cursor = ended ? TRIM_START : { createdAt, id };
       if (ended) return;
       kept += seen - trimmed;
-    }
+    } while (!this.#crowded() && kept < KEPT_MAX);
   }
 
-  /** Handlers come first: while one waits for a connection, or all are lent, nothing is trimmed, but for a batch now and then. */
+  /** Handlers come first: while one waits for a connection, or all are lent, every other round is left out, and walks of the others are of one batch. */
   #crowded(): boolean {
     const { pool } = this.#options;
     return pool.waitingCount > 0 || (pool.idleCount === 0 && pool.totalCount >= pool.options.max);
   }
 
-  async #batch(bucket: number, walk: Walk): Promise<TrimRunsRow> {
+  async #batch(bucket: number, { own, cursor: after, size }: Walk, limit: number): Promise<TrimRunsRow> {
     const { retentionMs } = this.#options;
-    const { limit, cursor: after } = walk;
-    const began = performance.now();
-    // Should it fail, for want of time say, the next one is smaller.
-    walk.limit = Math.max(1, limit >> 1);
-    const [row] = walk.own
-      ? await this.#run(trimRunsByOwnRetention, { bucket, retentionMs: 0, limit, after })
-      : await this.#run(trimRuns, { bucket, retentionMs, limit, after });
-    if (performance.now() - began < BATCH_MS) walk.limit = Math.min(LIMIT_MAX, limit * 2);
+    const [row] = await size.measured(limit, () =>
+      own
+        ? this.#run(trimRunsByOwnRetention, { bucket, retentionMs: 0, limit, after })
+        : this.#run(trimRuns, { bucket, retentionMs, limit, after }),
+    );
     return row ?? { trimmed: 0, seen: 0, last_created_at: 0, last_id: "" };
   }
 }
