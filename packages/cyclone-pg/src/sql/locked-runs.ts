@@ -1,8 +1,8 @@
+import { handedOn } from "./handed-on.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * The CTEs by which a transition that ends nodes comes to their runs: `ended_nodes` (by run, in order) is handed on as arrays, which the
- * planner takes for ten rows whatever they hold, and `locked_runs` locks the runs' rows in that order, after all rows of nodes.
+ * The CTEs by which a transition that ends nodes comes to their runs: `ended_nodes` (by run, in order) is handed on, and `locked_runs` locks the runs' rows in that order, after all rows of nodes.
  *
  * @param after the CTE that has moved the last rows of nodes
  * @param columns what `ended_nodes` has besides `run_id`
@@ -11,7 +11,7 @@ export function lockedRunsText(t: Tables, after: string, columns: readonly strin
   const listed = ["run_id", ...columns];
   return `ended_list as (
   select ${listed.map((column) => `l.${column}`).join(", ")}
-  from unnest(${listed.map((column) => `(select array_agg(${column}) from ended_nodes)`).join(", ")}) l(${listed.join(", ")})
+  from ${handedOn("ended_nodes", listed)}
 ),
 locked_runs as materialized (
   select ${listed.map((column) => `e.${column}`).join(", ")}, statement_timestamp() as at

@@ -1,4 +1,5 @@
 import { costlyFalse } from "../costly-false.ts";
+import { handedOn } from "../handed-on.ts";
 import { lockedRunsText } from "../locked-runs.ts";
 import { defineStatement } from "../statement.ts";
 
@@ -76,10 +77,7 @@ locked as materialized (
 ),
 locked_list as (
   select l.run_id, l.key, l.item, l.n, statement_timestamp() as at
-  from unnest(
-    (select array_agg(run_id) from locked), (select array_agg(key) from locked),
-    (select array_agg(item) from locked), (select array_agg(n) from locked)
-  ) l(run_id, key, item, n)
+  from ${handedOn("locked", ["run_id", "key", "item", "n"])}
 ),
 activated as (
   update ${t.steps} s

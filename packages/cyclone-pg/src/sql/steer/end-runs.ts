@@ -1,4 +1,5 @@
 import { costlyFalse } from "../costly-false.ts";
+import { handedOn } from "../handed-on.ts";
 import { lockedRunsText } from "../locked-runs.ts";
 import { defineStatement } from "../statement.ts";
 
@@ -54,7 +55,7 @@ node as materialized (
 ),
 live as materialized (
   select l.run_id, l.key, l.item, l.state, l.lease_epoch, l.lease_owner, l.started_at, l.attempts
-  from unnest((select array_agg(run_id) from node), (select array_agg(key) from node)) n(run_id, key)
+  from ${handedOn("node", ["run_id", "key"], "n")}
   cross join lateral (
     select s.run_id, s.key, s.item, s.state, s.lease_epoch, s.lease_owner, s.started_at, s.attempts
     from ${t.steps} s
@@ -64,8 +65,7 @@ live as materialized (
 ),
 live_list as (
   select l.run_id, l.key, l.item, statement_timestamp() as at
-  from unnest((select array_agg(run_id) from live), (select array_agg(key) from live), (select array_agg(item) from live))
-    l(run_id, key, item)
+  from ${handedOn("live", ["run_id", "key", "item"])}
 ),
 cancelled as (
   update ${t.steps} s

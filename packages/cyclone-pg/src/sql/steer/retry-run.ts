@@ -1,4 +1,5 @@
 import { costlyFalse } from "../costly-false.ts";
+import { handedOn } from "../handed-on.ts";
 import { defineStatement } from "../statement.ts";
 
 export interface RetryRunParams {
@@ -28,8 +29,8 @@ with was as materialized (
   from ${t.runs} r
   where r.bucket = $1::smallint and r.id = $2::uuid
 ),
-node_keys as materialized (
-  select array_agg(k.key) as keys
+every_key as materialized (
+  select k.key
   from generate_series(0, (
     select s.key
     from ${t.steps} s
@@ -40,7 +41,7 @@ node_keys as materialized (
 ),
 node as materialized (
   select s.key, s.item, s.again, s.unactivated
-  from unnest((select keys from node_keys)) k(key)
+  from ${handedOn("every_key", ["key"], "k")}
   cross join lateral (
     select s.key, s.item, s.state in ('discarded', 'cancelled') as again, s.unactivated is true as unactivated
     from ${t.steps} s
@@ -79,8 +80,7 @@ again as materialized (
 ),
 again_list as (
   select l.key, l.item, l.pending, statement_timestamp() as at
-  from unnest((select array_agg(key) from again), (select array_agg(item) from again), (select array_agg(pending) from again))
-    l(key, item, pending)
+  from ${handedOn("again", ["key", "item", "pending"])}
 ),
 moved as (
   update ${t.steps} s

@@ -1,4 +1,5 @@
 import { costlyFalse } from "../costly-false.ts";
+import { handedOn } from "../handed-on.ts";
 import type { Tables } from "../tables.ts";
 
 export interface TrimRunsParams {
@@ -29,11 +30,13 @@ export interface TrimRunsRow {
   readonly last_id: string;
 }
 
+const NODE = ["run_id", "key", "item"];
+
 /**
  * Deletes runs that ended longer ago than they are kept, with all that belongs to them, among the next `limit` in the order of creation.
  * Whoever holds a run (a retry) keeps it for now. Only runs with nothing left to count: their rows are nobody's to change, so that no lock
  * is waited for. The next run is asked for `limit` times, as the first by the index's order, and rows are deleted by their whole keys from lists:
- * asked for in one go the planner may read the tables. A limit that it can't see lets it count on a part of the rows, and so keep to the index.
+ * asked for in one go the planner may read the tables.
  *
  * @param own whether runs with a retention of their own are meant, or all others
  */
@@ -67,13 +70,9 @@ due as materialized (
   ) d
   where o.n > 0
 ),
-due_list as (
-  select l.id
-  from unnest((select array_agg(id) from due)) l(id)
-),
 node as materialized (
   select d.id as run_id, k.key, 0 as item
-  from due_list d
+  from ${handedOn("due", ["id"], "d")}
   cross join lateral (
     select s.key as last
     from ${t.steps} s
@@ -83,13 +82,9 @@ node as materialized (
   ) l
   cross join lateral generate_series(0, l.last) k(key)
 ),
-node_list as (
-  select l.run_id, l.key, l.item
-  from unnest((select array_agg(run_id) from node), (select array_agg(key) from node), (select array_agg(item) from node)) l(run_id, key, item)
-),
 edge as materialized (
   select n.run_id, e.upstream_key, e.node_key
-  from node_list n
+  from ${handedOn("node", NODE, "n")}
   cross join lateral (
     select d.upstream_key, d.node_key
     from ${t.deps} d
@@ -99,7 +94,7 @@ edge as materialized (
 ),
 call as materialized (
   select n.run_id, n.key, n.item, c.epoch
-  from node_list n
+  from ${handedOn("node", NODE, "n")}
   cross join lateral (
     select a.epoch
     from ${t.attempts} a
@@ -109,27 +104,25 @@ call as materialized (
 ),
 calls as (
   delete from ${t.attempts} a
-  using unnest((select array_agg(run_id) from call), (select array_agg(key) from call), (select array_agg(item) from call), (select array_agg(epoch) from call))
-    l(run_id, key, item, epoch)
+  using ${handedOn("call", [...NODE, "epoch"])}
   where a.bucket = $1::smallint and a.run_id = l.run_id and a.key = l.key and a.item = l.item and a.epoch = l.epoch
     and case when a.epoch >= 0 then true else ${costlyFalse("l.key")} end
 ),
 edges as (
   delete from ${t.deps} d
-  using unnest((select array_agg(run_id) from edge), (select array_agg(upstream_key) from edge), (select array_agg(node_key) from edge))
-    l(run_id, upstream_key, node_key)
+  using ${handedOn("edge", ["run_id", "upstream_key", "node_key"])}
   where d.bucket = $1::smallint and d.run_id = l.run_id and d.upstream_key = l.upstream_key and d.node_key = l.node_key
     and case when d.upstream_key >= 0 then true else ${costlyFalse("l.upstream_key")} end
 ),
 nodes as (
   delete from ${t.steps} s
-  using node_list l
+  using ${handedOn("node", NODE)}
   where s.bucket = $1::smallint and s.run_id = l.run_id and s.key = l.key and s.item = l.item
     and case when s.key >= 0 then true else ${costlyFalse("l.key")} end
 ),
 runs as (
   delete from ${t.runs} r
-  using due_list l
+  using ${handedOn("due", ["id"])}
   where r.bucket = $1::smallint and r.id = l.id and case when r.remaining = 0 then true else ${costlyFalse("l.id")} end
   returning 1
 )
