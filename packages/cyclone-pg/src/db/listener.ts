@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
+import { leadsStraight } from "./leads-straight.ts";
 import { destroy, endWithin } from "./session.ts";
 import { within } from "./within.ts";
 
@@ -175,9 +176,7 @@ export class Listener {
   }
 }
 
-/** A pooler gives a client a process id of its own making. */
 async function isBehindPooler(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>("/* cyclone:listen */ select pg_backend_pid() as pid");
-  const { processID } = client as { readonly processID?: number | null };
-  return typeof processID === "number" && rows[0]?.pid !== processID;
+  return leadsStraight(client, rows[0]?.pid) === false;
 }

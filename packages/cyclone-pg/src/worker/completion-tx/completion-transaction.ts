@@ -8,6 +8,7 @@ import {
   isPreparedStatementTrouble,
 } from "../../db/database-errors.ts";
 import { execute } from "../../db/execute.ts";
+import { leadsStraight } from "../../db/leads-straight.ts";
 import { destroy } from "../../db/session.ts";
 import { within } from "../../db/within.ts";
 import type { Lease } from "../../engine/lease.ts";
@@ -227,9 +228,7 @@ export class CompletionTransaction {
   }
 }
 
-/** A pooler tells the client a process id of its own making, and the server another: then a name may meet another session. */
+/** Behind a pooler a name may meet another session. */
 function mayPrepare(asked: PreparedStatements, client: PoolClient, serverPid: number | undefined): boolean {
-  if (asked !== "auto") return asked;
-  const { processID } = client as unknown as { processID?: number | null };
-  return serverPid !== undefined && processID === serverPid;
+  return asked === "auto" ? leadsStraight(client, serverPid) === true : asked;
 }
