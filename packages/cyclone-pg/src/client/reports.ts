@@ -1,8 +1,9 @@
 import { errorCode, isTransient } from "../db/database-errors.ts";
+import type { StepPlace } from "../engine/claim/claimed-step.ts";
 import type { Outcome } from "../engine/outcome.ts";
 import type { Logger } from "../model/logger.ts";
 import type { StoredError } from "../model/stored-error.ts";
-import type { StepPlace, WorkerReports } from "../worker/worker-reports.ts";
+import type { WorkerReports } from "../worker/worker-reports.ts";
 import type { Events } from "./events.ts";
 
 const TROUBLE_GAP_MS = 5_000;

@@ -1,5 +1,6 @@
 import { isTransient } from "../db/database-errors.ts";
 import type { Session } from "../db/session.ts";
+import type { StepPlace } from "../engine/claim/claimed-step.ts";
 import type { EndedRun, Settlement } from "../engine/outcome.ts";
 import { failOverdue } from "../engine/steer/fail-overdue.ts";
 import { exhaustedPlace, exhaustedSettlement } from "../engine/sweep/exhausted.ts";
@@ -12,7 +13,6 @@ import { type ReclaimedRow, reclaimSteps } from "../sql/sweep/reclaim-steps.ts";
 import { type LongTimeout, setLongTimeout } from "./long-timeout.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { reclaimGuardMs, silenceMaxMs } from "./renewal/timing.ts";
-import type { StepPlace } from "./worker-reports.ts";
 
 export interface SweeperOptions {
   readonly session: Session;

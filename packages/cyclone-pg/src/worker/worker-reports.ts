@@ -1,9 +1,6 @@
-import type { ClaimedStep } from "../engine/claim/claimed-step.ts";
+import type { ClaimedStep, StepPlace } from "../engine/claim/claimed-step.ts";
 import type { EndedRun, Outcome } from "../engine/outcome.ts";
 import type { ReclaimedRow } from "../sql/sweep/reclaim-steps.ts";
-
-/** Where a call was, or would have been. */
-export type StepPlace = Pick<ClaimedStep, "runId" | "node" | "step" | "attempt">;
 
 /** What a worker tells of itself; the client makes events and log lines of it. */
 export interface WorkerReports {

@@ -6,7 +6,7 @@ import { BorrowedConnections } from "../db/borrowed-connections.ts";
 import { type ConnectionSource, newClient } from "../db/connection-source.ts";
 import { isTransient } from "../db/database-errors.ts";
 import { Session } from "../db/session.ts";
-import type { ClaimedStep } from "../engine/claim/claimed-step.ts";
+import type { ClaimedStep, StepPlace } from "../engine/claim/claimed-step.ts";
 import type { Lease } from "../engine/lease.ts";
 import type { EndedRun, Outcome, Settlement } from "../engine/outcome.ts";
 import { ShutdownError } from "../errors/abort-errors.ts";
@@ -27,7 +27,7 @@ import { silenceMaxMs } from "./renewal/timing.ts";
 import { Slots } from "./slots.ts";
 import { Sweeper } from "./sweeper.ts";
 import { Trimmer } from "./trimmer.ts";
-import type { StepPlace, WorkerReports } from "./worker-reports.ts";
+import type { WorkerReports } from "./worker-reports.ts";
 
 export interface WorkerOptions {
   readonly source: ConnectionSource;

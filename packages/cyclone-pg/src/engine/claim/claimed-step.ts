@@ -29,6 +29,9 @@ export interface ClaimedStep extends Lease {
   readonly oversized: boolean;
 }
 
+/** Which step a call was of, or would have been. */
+export type StepPlace = Pick<ClaimedStep, "runId" | "node" | "step" | "attempt">;
+
 export function claimedStep(bucket: number, row: ClaimedRow): ClaimedStep {
   return {
     bucket,

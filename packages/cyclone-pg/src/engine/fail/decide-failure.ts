@@ -29,8 +29,7 @@ export type CallEnd =
 
 const INTERRUPTION_DELAY_MS = 1_000;
 /** Those that conflict with each other come back apart, and further apart each time. */
-const conflictDelayMs = (reclaims: number): number =>
-  INTERRUPTION_DELAY_MS * 2 ** Math.min(reclaims, 6) * (0.5 + Math.random());
+const CONFLICT_BACKOFF = { base: INTERRUPTION_DELAY_MS, max: "64s" } as const satisfies Backoff;
 
 /** What to record for a call that didn't complete. */
 export function decideFailure(step: ClaimedStep, end: CallEnd, backoff: Backoff): Outcome {
@@ -74,6 +73,9 @@ function interruption(step: ClaimedStep, cause: unknown): Outcome {
     const error = new MaxReclaimsError(step.runId, step.node, step.maxReclaims, { cause });
     return { kind: "discard", outcome: "interrupted", error: toStoredError(error) };
   }
-  const delayMs = isConflict(cause) ? conflictDelayMs(step.reclaims) : INTERRUPTION_DELAY_MS;
-  return { kind: "release", outcome: "interrupted", delayMs, error: toStoredError(cause) };
+  const error = toStoredError(cause);
+  const delayMs = isConflict(cause)
+    ? backoffDelayMs(CONFLICT_BACKOFF, step.reclaims + 1, error)
+    : INTERRUPTION_DELAY_MS;
+  return { kind: "release", outcome: "interrupted", delayMs, error };
 }

@@ -1,10 +1,11 @@
 import { MaxReclaimsError } from "../../errors/max-reclaims-error.ts";
 import { toStoredError } from "../../model/stored-error.ts";
 import type { ExhaustedRow } from "../../sql/sweep/find-exhausted-steps.ts";
+import type { StepPlace } from "../claim/claimed-step.ts";
 import type { Settlement } from "../outcome.ts";
 
 /** Which step it is; its next call would have been this attempt. */
-export function exhaustedPlace(row: ExhaustedRow): { runId: string; node: string; step: string; attempt: number } {
+export function exhaustedPlace(row: ExhaustedRow): StepPlace {
   return { runId: row.run_id, node: row.node, step: row.step, attempt: row.attempts + 1 };
 }
 

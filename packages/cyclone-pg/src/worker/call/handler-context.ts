@@ -96,9 +96,8 @@ export class HandlerContext implements Context {
   }
 
   progress(fraction: number, message?: string): void {
-    if (typeof fraction !== "number" || Number.isNaN(fraction) || !["string", "undefined"].includes(typeof message))
-      return;
-    const text = message === undefined ? undefined : storableText(message, PROGRESS_BYTES_MAX);
+    if (typeof fraction !== "number" || Number.isNaN(fraction)) return;
+    const text = typeof message === "string" ? storableText(message, PROGRESS_BYTES_MAX) : undefined;
     this.#environment.onProgress(this.#call, Math.min(1, Math.max(0, fraction)), text);
   }
 
