@@ -176,6 +176,7 @@ export class Client implements ClientLike, AsyncDisposable {
     this.#refuseWhenStopped();
     const started = this.#worker;
     const worker = started ?? (await this.#newWorker());
+    this.#refuseWhenStopped(); // a stop meanwhile has found no worker to stop
     this.#worker = worker;
     try {
       if (started === undefined) await worker.start();
