@@ -6,6 +6,7 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as here from "../../src/index.ts";
 import { stepRow } from "../support/engine-rows.ts";
+import { NODE_BUNDLE } from "../support/node-bundle.ts";
 import { testWorker } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
@@ -20,13 +21,7 @@ beforeAll(async () => {
   await build({
     entryPoints: [fileURLToPath(new URL("../../src/index.ts", import.meta.url))],
     outfile,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node20",
-    logLevel: "error",
-    external: ["pg-native"],
-    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    ...NODE_BUNDLE,
   });
   there = (await import(/* @vite-ignore */ pathToFileURL(outfile).href)) as typeof here;
 });

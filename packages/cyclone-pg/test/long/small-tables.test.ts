@@ -1,27 +1,14 @@
-import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { completeCase } from "../sql/plan-cases/complete-cases.ts";
 import { discardCase } from "../sql/plan-cases/fail-cases.ts";
 import { type PlanCase, problemsOf } from "../sql/plan-cases.ts";
-import { MOMENTS, StatisticsMoments } from "../sql/statistics-moments.ts";
+import { usePlannedDatabase } from "../sql/planned-database.ts";
+import { MOMENTS } from "../sql/statistics-moments.ts";
 import { loadVolume, NO_SHAPES, NO_VOLUME, type Shapes } from "../sql/volume.ts";
-import { useTestDatabase } from "../support/test-database.ts";
 
 // In a small table all plans look cheap, and it grows by the very statement that was planned: the first fan in a new database.
 
-const database = useTestDatabase();
-let client: Client;
-let moments: StatisticsMoments;
-
-beforeAll(async () => {
-  client = new Client({ connectionString: database.url });
-  await client.connect();
-  moments = await StatisticsMoments.take(client);
-}, 60_000);
-
-afterAll(async () => {
-  await client.end();
-});
+const planned = usePlannedDatabase();
 
 const fills = [0, 300, 1_000, 3_000];
 
@@ -58,6 +45,7 @@ describe.each(["installed", "empty", "hollow", "restored"] as const)("with stati
   it.each(fills.flatMap((fill) => shapes.map((shape) => [shape.name, fill, shape] as const)))(
     `(${MOMENTS[moment]}) %s among %i finished jobs`,
     async (_, fill, shape) => {
+      const { client, moments } = planned;
       await client.query("truncate cyclone_runs, cyclone_steps, cyclone_deps, cyclone_attempts");
       await moments.adopt(moment);
       await loadVolume((text) => client.query(text), { ...NO_VOLUME, finished: fill }, shape.shapes);
