@@ -42,6 +42,8 @@ export default defineConfig({
           name: "unit",
           pool: "forks",
           maxWorkers: 3,
+          // They keep no state in modules, which are loaded once per process then instead of once per file.
+          isolate: false,
           sequence: { groupOrder: 0 },
           include: serverless,
           exclude: left,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { COUNTING, costsPerNode, shapes, withMeasuredWorker } from "../sql/per-node-costs.ts";
 import { useOwnServer } from "../support/own-server.ts";
-import { COUNTING, costsPerNode, shapes, withMeasuredWorker } from "./per-node-costs.ts";
 
 // A node costs the same in a run of 100 and in one of 10,000: submit, run and end by a real client, all statements counted. Buffers and
 // WAL tell it exactly; the database's time depends on who else uses the machine, so that the best of three tries counts. A chain is
