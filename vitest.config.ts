@@ -1,6 +1,12 @@
 import { defineConfig } from "vitest/config";
 
-const limits = { testTimeout: 90_000, hookTimeout: 120_000, teardownTimeout: 30_000 };
+const common = {
+  testTimeout: 90_000,
+  hookTimeout: 120_000,
+  teardownTimeout: 30_000,
+  // A list that should be empty is shown, not counted: the message is all that a report of CI has.
+  chaiConfig: { truncateThreshold: 2_000 },
+};
 /** Also those of volume, and the long ones (crash enumeration, large inputs), which have commands of their own. */
 const left = [
   "**/node_modules/**",
@@ -47,7 +53,7 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           include: serverless,
           exclude: left,
-          ...limits,
+          ...common,
         },
       },
       {
@@ -60,7 +66,7 @@ export default defineConfig({
           globalSetup,
           include: ["packages/*/test/**/*.test.ts", "bench/**/*.test.ts"],
           exclude: [...left, ...serverless, ...demanding],
-          ...limits,
+          ...common,
         },
       },
       {
@@ -72,7 +78,7 @@ export default defineConfig({
           globalSetup,
           include: demanding,
           exclude: left,
-          ...limits,
+          ...common,
         },
       },
     ],
