@@ -32,6 +32,7 @@ create table ${t.runs} (
   state ${t.runState} not null default 'running',
   remaining int not null,
   failed int not null default 0,
+  retries int not null default 0,
   result_key int,
   result_node text,
   result_path text,

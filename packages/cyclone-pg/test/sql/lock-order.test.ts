@@ -5,6 +5,8 @@ import { releaseSteps } from "../../src/sql/fail/release-steps.ts";
 import { NOTHING_ISOLATED } from "../../src/sql/isolation.ts";
 import { renewLeases } from "../../src/sql/lease/renew-leases.ts";
 import type { Statement } from "../../src/sql/statement.ts";
+import { endRuns } from "../../src/sql/steer/end-runs.ts";
+import { retryRun } from "../../src/sql/steer/retry-run.ts";
 import { reclaimSteps } from "../../src/sql/sweep/reclaim-steps.ts";
 import { tablesOf } from "../../src/sql/tables.ts";
 import { openStage, type StageSession } from "../support/stage.ts";
@@ -201,5 +203,39 @@ describe("completions of overlapping downstream nodes", () => {
     await stage.waitForLock(second, { heldBy: first });
     await first.query("commit");
     expect((await waiting.result).rows).toMatchObject([{ done: [1, 2, 3], activated: 4 }]);
+  });
+});
+
+describe("a cancel that is overtaken by another one and a retry of the same run", () => {
+  const runId = runIdOf("joins", 1);
+  const cancel = sent(endRuns, { bucket: 0, runIds: [runId], state: "cancelled", reason: null, error: null });
+  const retry = sent(retryRun, { bucket: 0, runId });
+
+  /** A run with one branch that was discarded, and one that runs. */
+  async function loadHalfFailed(): Promise<void> {
+    await load({ joins: { runs: 1, width: 2 } });
+    await database.query(`
+      update cyclone_steps set state = case key when 1 then 'discarded' else 'cancelled' end::cyclone_step_state, finished_at = statement_timestamp(),
+        lease_owner = null, lease_expiry = null
+      where key in (1, 3)`);
+    await database.query("update cyclone_runs set remaining = 1, failed = 1");
+  }
+
+  it("changes nothing, since it doesn't see all that is live again; the next one cancels all of it", async () => {
+    await loadHalfFailed();
+    await using stage = await openStage(database.url, ["first", "second"]);
+    const { first, second } = stage.sessions;
+    await first.query("begin");
+    expect(await run(first, cancel)).toMatchObject([{ cancelled: 1, ended_ids: [runId] }]);
+    const overtaken = second.start(cancel.text, cancel.values);
+    await stage.waitForLock(second, { heldBy: first });
+    expect(await run(first, retry)).toMatchObject([{ available: 2 }]);
+    await first.query("commit");
+    expect((await overtaken.result).rows).toMatchObject([{ cancelled: 0, ended_ids: null }]);
+    expect(await run(first, cancel)).toMatchObject([{ cancelled: 3, ended_ids: [runId] }]);
+    const { rows } = await database.query(
+      "select r.remaining, r.retries, r.state::text, count(*)::int as nodes from cyclone_runs r join cyclone_steps s on s.run_id = r.id and s.state = 'cancelled' group by 1, 2, 3",
+    );
+    expect(rows).toEqual([{ remaining: 0, retries: 1, state: "cancelled", nodes: 3 }]);
   });
 });

@@ -51,8 +51,8 @@ node as materialized (
 ),
 retried as (
   update ${t.runs} r
-  set state = 'running', failed = 0, remaining = (select count(*) from node where again), finished_at = null, error = null,
-    cancel_reason = null, deadline = case when r.deadline > was.finished_at and r.deadline > statement_timestamp() then r.deadline end
+  set state = 'running', retries = r.retries + 1, failed = 0, remaining = (select count(*) from node where again), finished_at = null,
+    error = null, cancel_reason = null, deadline = case when r.deadline > was.finished_at and r.deadline > statement_timestamp() then r.deadline end
   from was
   where r.bucket = $1::smallint and r.id = $2::uuid and r.state in ('failed', 'cancelled') and r.finished_at = was.finished_at
     and not exists (select from node where unactivated)

@@ -27,7 +27,7 @@ function endCase(
     params: { bucket: 0, runIds: idsOf(group, runs), state, reason: "no longer wanted", error: '{"name": "Error"}' },
     items: runs * nodes,
     expected: (rows) => rows[0]?.["cancelled"],
-    buffers: 50,
+    buffers: 55,
     rows: 30,
   });
 }
