@@ -28,12 +28,13 @@ export type {
 export type { Instant, Queryable, StartManyOptions, StartOptions } from "./builder/start-options.ts";
 export type { Handler, Step, StepContract, StepOptions } from "./builder/step.ts";
 export type { Workflow, WorkflowOptions } from "./builder/workflow.ts";
+export type { BulkCancelOptions, BulkCounts, BulkOptions } from "./client/bulk.ts";
 export { type Client, createClient } from "./client/client.ts";
 export type { ClientEvents, EventName } from "./client/events.ts";
 export type { StepStats } from "./client/live-steps.ts";
 export type { ClientOptions, Registrable } from "./client/options.ts";
 export type { QueueInfo, Queues } from "./client/queues.ts";
-export type { RunFilter } from "./client/run-filter.ts";
+export type { BulkFilter, RunFilter } from "./client/run-filter.ts";
 export type { RunPage, RunSummary, Runs } from "./client/runs.ts";
 export type { RecentRuns, Stats } from "./client/stats.ts";
 export {

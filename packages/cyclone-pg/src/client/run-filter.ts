@@ -5,7 +5,10 @@ import type { QueueName } from "../model/cyclone-types.ts";
 import { checkName, isStorableText } from "../model/names.ts";
 import { checkInteger, rejectUnknownKeys } from "../model/options.ts";
 import type { RunState } from "../model/states.ts";
-import type { ListRunsParams } from "../sql/read/run-list.ts";
+import { listRuns } from "../sql/read/list-runs.ts";
+import { listUnsuccessfulRuns } from "../sql/read/list-unsuccessful-runs.ts";
+import type { ListedRunRow, ListRunsParams } from "../sql/read/run-list.ts";
+import type { Statement } from "../sql/statement.ts";
 import { checkTags, instant } from "./resolve-start.ts";
 import { positionOf, type RunPosition } from "./run-cursor.ts";
 
@@ -35,13 +38,16 @@ export interface RunFilter {
   limit?: number;
 }
 
+/** Which of all runs are cancelled or retried: those that fit everything that is given, and at least one thing is. */
+export type BulkFilter = Omit<RunFilter, "cursor" | "limit">;
+
 /** A filter, checked, as the statements take it. */
 export interface ResolvedRunFilter {
   readonly params: Omit<ListRunsParams, "bucket" | "before" | "beforeId" | "scan" | "limit">;
   readonly from: RunPosition;
   readonly limit: number;
-  /** All that is asked for is in the index of the failed and cancelled ones. */
-  readonly unsuccessful: boolean;
+  /** That of the failed and cancelled ones, whose index is smaller, if none else is asked for. */
+  readonly statement: Statement<ListRunsParams, ListedRunRow>;
   /** Each run's nodes have to be looked at. */
   readonly byNodes: boolean;
 }
@@ -58,6 +64,7 @@ const KNOWN = [
   "cursor",
   "limit",
 ] as const satisfies readonly (keyof RunFilter)[];
+const BULK_KNOWN = KNOWN.filter((key) => key !== "cursor" && key !== "limit");
 
 const STATES = ["running", "completed", "failed", "cancelled"] as const satisfies readonly RunState[];
 const LIMIT = 50;
@@ -83,9 +90,32 @@ export function resolveRunFilter(filter: RunFilter, what: string): ResolvedRunFi
     params,
     from: positionOf(cursor, createdBefore === undefined ? undefined : instant(createdBefore, "createdBefore")),
     limit: checkInteger(filter.limit ?? LIMIT, 1, LIMIT_MAX, "limit", what),
-    unsuccessful: states?.every((one) => one === "failed" || one === "cancelled") ?? false,
+    statement: states?.every((one) => one === "failed" || one === "cancelled") ? listUnsuccessfulRuns : listRuns,
     byNodes: params.step !== null || params.queue !== null,
   };
+}
+
+/**
+ * A filter of something that changes all it finds: an empty one, or a condition that is there and `undefined`, is a mistake.
+ *
+ * @param states those that can be changed, of which the first is meant where none is given
+ * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`)
+ */
+export function resolveBulkFilter(filter: BulkFilter, what: string, states: readonly RunState[]): ResolvedRunFilter {
+  rejectUnknownKeys(filter, BULK_KNOWN, what);
+  for (const [key, value] of Object.entries(filter)) {
+    if (value === undefined)
+      throw new InvalidOptionError(key, `${what} was given ${key}: undefined, which would fit every run: leave it out`);
+  }
+  if (Object.keys(filter).length === 0)
+    throw new InvalidOptionError(
+      "filter",
+      `${what} needs a condition: state: "${states[0]}" for all that are ${states[0]}`,
+    );
+  const resolved = resolveRunFilter({ state: states.slice(0, 1), ...filter }, what);
+  const other = resolved.params.states?.find((state) => !states.includes(state));
+  if (other === undefined) return resolved;
+  throw new InvalidOptionError("state", `${what} finds runs that are ${states.join(" or ")}, none that are ${other}`);
 }
 
 function statesOf(state: RunState | readonly RunState[]): readonly RunState[] {

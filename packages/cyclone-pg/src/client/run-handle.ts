@@ -13,6 +13,7 @@ import { readEdges } from "../sql/read/read-edges.ts";
 import { type NodeRow, readNodes } from "../sql/read/read-nodes.ts";
 import { type ReadRunRow, readRun } from "../sql/read/read-run.ts";
 import { NodeReader } from "./node-reader.ts";
+import { checkSignal, isSignal } from "./signal-option.ts";
 import { cancelReason, type Steering } from "./steering.ts";
 import type { Waiter } from "./waiter.ts";
 
@@ -145,18 +146,7 @@ function signalOf(control: WaitControl | undefined, method: string): AbortSignal
     throw new InvalidOptionError("signal", `${method} takes its signal by name: write ${method}({ signal })`);
   }
   rejectUnknownKeys(control, ["signal"], method);
-  const { signal } = control;
-  if (signal === undefined || isSignal(signal)) return signal;
-  throw new InvalidOptionError(
-    "signal",
-    `signal of ${method} must be an AbortSignal, such as AbortSignal.timeout(5_000) or a controller's signal`,
-  );
-}
-
-/** By its looks: a signal of another realm will do. */
-function isSignal(value: unknown): value is AbortSignal {
-  const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>;
-  return typeof aborted === "boolean" && typeof addEventListener === "function";
+  return checkSignal(control.signal, method);
 }
 
 function stateOf(row: EndedRunRow): RunState {

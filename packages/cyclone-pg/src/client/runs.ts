@@ -1,11 +1,24 @@
 import type { RunKind, RunState } from "../model/states.ts";
 import type { StoredError } from "../model/stored-error.ts";
-import { listRuns } from "../sql/read/list-runs.ts";
-import { listUnsuccessfulRuns } from "../sql/read/list-unsuccessful-runs.ts";
 import type { ListedRunRow } from "../sql/read/run-list.ts";
+import {
+  type BulkCancelOptions,
+  type BulkCounts,
+  type BulkOptions,
+  cancelAll,
+  checkBulkOptions,
+  retryAll,
+} from "./bulk.ts";
 import { cursorOf, isOlder, type RunPosition, timestampOf } from "./run-cursor.ts";
-import { type ResolvedRunFilter, type RunFilter, resolveRunFilter } from "./run-filter.ts";
+import {
+  type BulkFilter,
+  type ResolvedRunFilter,
+  type RunFilter,
+  resolveBulkFilter,
+  resolveRunFilter,
+} from "./run-filter.ts";
 import type { RunReader } from "./run-handle.ts";
+import { cancelReason } from "./steering.ts";
 
 /** A run as lists have it: without input and output. */
 export interface RunSummary {
@@ -33,7 +46,7 @@ const SCAN_MAX = { plain: 10_000, byNodes: 1_000 } as const;
 const SCAN_MIN = 100;
 const ROUNDS_MAX = 10;
 
-/** Reads runs by the many. */
+/** Reads, cancels and retries runs by the many. */
 export class Runs {
   readonly #reader: () => RunReader;
 
@@ -62,8 +75,33 @@ export class Runs {
     return { runs: rows.map(runSummary), next: from === null ? null : cursorOf(from) };
   }
 
+  /**
+   * Cancels the running runs that a filter finds, in batches that leave workers room: half of the time is theirs. Each batch is a transaction of its
+   * own, and what {@link Run.cancel} guarantees holds for its runs once `onProgress` has counted them. Runs that are started meanwhile may be found or
+   * not. Called again after an error, or in another process, it goes on with what is left. It doesn't join a transaction of yours.
+   * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) for a filter without a condition, or one that asks for runs that have ended
+   * @throws ConnectionError (`CYCLONE_CONNECTION`), ClientStoppedError (`CYCLONE_CLIENT_STOPPED`)
+   */
+  async cancel(filter: BulkFilter, options: BulkCancelOptions = {}): Promise<BulkCounts> {
+    checkBulkOptions(options, "runs.cancel");
+    const reason = cancelReason(options.reason);
+    return cancelAll(this.#reader(), resolveBulkFilter(filter, "runs.cancel", ["running"]), reason, options);
+  }
+
+  /**
+   * Retries the failed runs that a filter finds, those of state `cancelled` too if it names them: each as {@link Run.retry} does, in a transaction of
+   * its own, a few at a time. One that fails again meanwhile isn't retried twice. Called again after an error it goes on with what is left. It
+   * doesn't join a transaction of yours.
+   * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) for a filter without a condition, or one that asks for runs that can't be retried
+   * @throws ConnectionError (`CYCLONE_CONNECTION`), ClientStoppedError (`CYCLONE_CLIENT_STOPPED`)
+   */
+  async retry(filter: BulkFilter, options: BulkOptions = {}): Promise<BulkCounts> {
+    checkBulkOptions(options, "runs.retry");
+    return retryAll(this.#reader(), resolveBulkFilter(filter, "runs.retry", ["failed", "cancelled"]), options);
+  }
+
   async #page(
-    { params, unsuccessful, byNodes }: ResolvedRunFilter,
+    { statement, params, byNodes }: ResolvedRunFilter,
     from: RunPosition,
     limit: number,
     bucketCount: number,
@@ -74,7 +112,7 @@ export class Runs {
     for (let bucket = 0; bucket < bucketCount; bucket++) {
       const before = { before: timestampOf(from), beforeId: from.id };
       const page = { bucket, ...params, ...before, scan, limit: limit + 1 };
-      answers.push(await run(unsuccessful ? listUnsuccessfulRuns : listRuns, page));
+      answers.push(await run(statement, page));
     }
     return mergedPage(answers, limit, scan);
   }

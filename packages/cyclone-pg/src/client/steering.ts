@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { EndedRun } from "../engine/outcome.ts";
-import { type Counted, cancelRun, countCompletions, type RunPlace } from "../engine/steer/cancel-run.ts";
+import { type Counted, cancelRuns, countCompletions, type RunPlace } from "../engine/steer/cancel-run.ts";
 import { InvalidOptionError } from "../errors/invalid-option-error.ts";
 import { RunNotFoundError } from "../errors/run-not-found-error.ts";
 import { RunNotRetryableError } from "../errors/run-not-retryable-error.ts";
@@ -40,15 +40,23 @@ export class Steering {
   async cancel(place: RunPlace, reason: string | null): Promise<RunState> {
     const { run } = this.#options.statements;
     for (;;) {
-      const ended = await cancelRun(run, place, reason);
-      if (ended !== undefined) {
-        this.#options.onEnded([ended]);
+      const ended = await cancelRuns(run, place.bucket, [place.runId], reason);
+      if (ended.length > 0) {
+        this.#options.onEnded(ended);
         return "cancelled";
       }
       const state = await this.#stateOf(place);
       if (state !== "running") return state;
       await this.#finish(place);
     }
+  }
+
+  /** Cancels some of a bucket's runs in one statement. @returns those that weren't ended by it: some have ended before */
+  async cancelMany(bucket: number, runIds: readonly string[], reason: string | null): Promise<string[]> {
+    const ended = await cancelRuns(this.#options.statements.run, bucket, runIds, reason);
+    if (ended.length > 0) this.#options.onEnded(ended);
+    const cancelled = new Set(ended.map(({ runId }) => runId));
+    return runIds.filter((runId) => !cancelled.has(runId));
   }
 
   /** @throws RunNotRetryableError (`CYCLONE_RUN_NOT_RETRYABLE`) */

@@ -7,11 +7,14 @@ export class BatchSize {
   readonly #slowMs: number;
   #max: number;
 
-  /** @param slowMs a batch that took longer is followed by one of half its size */
-  constructor(most: number, slowMs: number) {
+  /**
+   * @param slowMs a batch that took longer is followed by one of half its size
+   * @param first size of the first batch, where nothing is known of what the rows hold
+   */
+  constructor(most: number, slowMs: number, first = most) {
     this.#most = most;
     this.#slowMs = slowMs;
-    this.#max = most;
+    this.#max = first;
   }
 
   /** Of the next batch. */

@@ -8,6 +8,8 @@ import {
   type AttemptInfo,
   type AttemptOutcome,
   type Builder,
+  type BulkCounts,
+  type BulkFilter,
   type Client,
   type CompletionTx,
   createClient,
@@ -507,6 +509,18 @@ export async function starting(tx: pg.PoolClient): Promise<void> {
   await client.runs.list(filter);
   // @ts-expect-error no such state
   await client.runs.list({ state: "done" });
+  const counts: BulkCounts = await client.runs.cancel(
+    { definition: ingest, state: "running" },
+    { reason: "not now", dryRun: true },
+  );
+  expectType<number>()(counts.matched);
+  const bulk: BulkFilter = { error: "timeout" };
+  const signal = AbortSignal.timeout(60_000);
+  await client.runs.retry(bulk, { onProgress: ({ changed }) => expectType<number>()(changed), signal });
+  // @ts-expect-error all that fit are meant
+  await client.runs.cancel({ state: "running", limit: 10 });
+  // @ts-expect-error a retry has no reason
+  await client.runs.retry(bulk, { reason: "again" });
   await client.queues.pause("db", { timeout: "10s" });
   await client.queues.resume("db");
   expectType<QueueInfo[]>()(await client.queues.list());

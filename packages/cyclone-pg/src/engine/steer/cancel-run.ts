@@ -1,4 +1,3 @@
-import type { RunState } from "../../model/states.ts";
 import { endRuns } from "../../sql/steer/end-runs.ts";
 import { findUncountedNodes } from "../../sql/steer/find-uncounted-nodes.ts";
 import type { EndedRun } from "../outcome.ts";
@@ -18,15 +17,16 @@ export interface Counted {
   readonly activated: number;
 }
 
-/** Cancels a run that has live nodes. @returns the run, if this is what ended it */
-export async function cancelRun(
+/** Cancels those of a bucket's runs that have live nodes. @returns the runs that this is what ended */
+export async function cancelRuns(
   run: RunStatement,
-  { bucket, runId }: RunPlace,
+  bucket: number,
+  runIds: readonly string[],
   reason: string | null,
-): Promise<EndedRun | undefined> {
-  const [row] = await run(endRuns, { bucket, runIds: [runId], state: "cancelled", reason, error: null });
-  const name = row?.ended_names?.[0];
-  return name === undefined ? undefined : { runId, name, state: "cancelled" satisfies RunState };
+): Promise<EndedRun[]> {
+  const [row] = await run(endRuns, { bucket, runIds, state: "cancelled", reason, error: null });
+  const names = row?.ended_names ?? [];
+  return (row?.ended_ids ?? []).map((runId, i) => ({ runId, name: names[i] ?? "", state: "cancelled" }));
 }
 
 /**
