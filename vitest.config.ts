@@ -7,14 +7,18 @@ const common = {
   // A list that should be empty is shown, not counted: the message is all that a report of CI has.
   chaiConfig: { truncateThreshold: 2_000 },
 };
-/** Also those of volume, and the long ones (crash enumeration, large inputs), which have commands of their own. */
+/** Also those of volume, and the long ones (crash enumeration, large inputs, soaks), which have commands of their own. */
 const left = [
   "**/node_modules/**",
   "**/dist/**",
   "packages/*/test/volume/**",
   ...(process.env["CYCLONE_TEST_LONG"] === "1"
     ? []
-    : ["packages/cyclone-pg/test/crash/enumeration-!(plan).test.ts", "packages/cyclone-pg/test/long/**"]),
+    : [
+        "packages/cyclone-pg/test/crash/enumeration-!(plan).test.ts",
+        "packages/cyclone-pg/test/long/**",
+        "packages/cyclone-pg/test/soak/**",
+      ]),
 ];
 
 /** Tests that need no server of the run's: they are pure, or start what they need themselves. */
@@ -33,6 +37,7 @@ const demanding = [
   "packages/cyclone-pg/test/robustness/**/*.test.ts",
   "packages/cyclone-pg/test/sql/**/*.test.ts",
   "packages/cyclone-pg/test/long/**/*.test.ts",
+  "packages/cyclone-pg/test/soak/**/*.test.ts",
   "examples/*/test/**/*.test.ts",
 ];
 
@@ -73,7 +78,8 @@ export default defineConfig({
         test: {
           name: "faults",
           pool: "forks",
-          maxWorkers: 3,
+          // Soaks measure rates: one after the other.
+          maxWorkers: process.env["CYCLONE_SOAK"] === "1" ? 1 : 3,
           sequence: { groupOrder: 2 },
           globalSetup,
           include: demanding,
