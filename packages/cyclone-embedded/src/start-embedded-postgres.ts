@@ -1,6 +1,7 @@
 import { Guardian } from "./guardian/guardian.ts";
 import { resolveOrder } from "./resolve-order.ts";
 
+/** Options of {@link startEmbeddedPostgres}. */
 export interface EmbeddedPostgresOptions {
   /**
    * Where the data are kept. A folder that was used before is used again, and a server that still runs there is joined
@@ -22,6 +23,7 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedPostgres {
   /** For any client: the superuser `postgres`, its database, no password, reachable from this machine only. */
   readonly url: string;
+  /** The TCP port that it listens on, at 127.0.0.1. */
   readonly port: number;
   /** The folder that holds the data. */
   readonly dataDir: string;
@@ -34,6 +36,7 @@ export interface EmbeddedPostgres {
    * Calling it again does nothing more.
    */
   stop(): Promise<void>;
+  /** The same as `stop()`: for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 

@@ -1,3 +1,8 @@
+/**
+ * Declare steps, actions and workflows, submit runs, work and read.
+ *
+ * @module cyclone-pg
+ */
 export type { Action, ActionContract, ActionOptions } from "./builder/action.ts";
 export type { Around } from "./builder/around.ts";
 export type { Builder } from "./builder/builder.ts";

@@ -1,3 +1,8 @@
+/**
+ * Traces and metrics, for OpenTelemetry and Prometheus.
+ *
+ * @module cyclone-pg/otel
+ */
 export type {
   Attribute,
   Attributes,

@@ -23,13 +23,15 @@ export interface ActionOptions<In, Arg, Mode extends PayloadMode> extends Execut
 /** An action as callers see it. */
 export interface ActionContract<In, Arg = In> extends Definition<In, void> {
   readonly kind: "action";
+  /** `true`: a worker can register it; `false`: it is a contract, to be implemented. */
   readonly hasHandler: boolean;
+  /** @internal */
   readonly [HANDLER]?: Handler<Arg, void>;
   /** Adds a node; it has no output, so it is good for `after` only. Throws what a step's `do` throws. */
   do(b: Builder, input: Input<In>, options?: NodeOptions): Node;
-  /** As a step's: starts a standalone job. */
+  /** As a step's: starts a standalone job, in the caller's transaction if `tx` is given. Throws what a step's `enqueue` throws. */
   enqueue(client: ClientLike, input: In, options?: StartOptions): Promise<Run<void>>;
-  /** As a step's: one job per input, all or none. */
+  /** As a step's: one job per input, all or none, in one transaction (the caller's, with `tx`). */
   enqueueMany(client: ClientLike, inputs: readonly In[], options?: StartManyOptions<In>): Promise<Run<void>[]>;
 }
 

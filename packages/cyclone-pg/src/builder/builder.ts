@@ -10,6 +10,7 @@ export const BUILDER: unique symbol = Symbol.for("cyclone-pg.builder");
  * (`CYCLONE_FOREIGN_FUTURE`).
  */
 export interface Builder {
+  /** @internal */
   readonly [BUILDER]: BuilderRuntime;
 }
 

@@ -18,6 +18,7 @@ export interface ClientPort {
 
 /** All that a definition needs of a client, so that the builder knows no database. */
 export interface ClientLike {
+  /** @internal */
   readonly [CLIENT_PORT]: ClientPort;
 }
 

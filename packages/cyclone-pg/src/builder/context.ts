@@ -11,6 +11,7 @@ import type { Logger } from "../model/logger.ts";
 
 /** What a handler gets besides its input. */
 export interface Context {
+  /** The id of the run: a UUIDv7. */
   readonly runId: string;
   /** The node's name, unique in the run. */
   readonly node: string;
@@ -20,6 +21,7 @@ export interface Context {
   readonly attempt: number;
   /** Leases lost and calls interrupted since the last recorded outcome. */
   readonly reclaims: number;
+  /** How often the node has snoozed so far. */
   readonly snoozes: number;
   /** `runId/node`, stable over retries and reclaims: the key for effects outside Postgres. */
   readonly idempotencyKey: string;

@@ -9,10 +9,13 @@ export const DEFINITION: unique symbol = Symbol.for("cyclone-pg.definition");
 
 /** What is common to all that can be started: `In` is what a caller passes, `Out` what arrives. */
 export interface Definition<In, Out> {
+  /** What it is. */
   readonly kind: RunKind;
   /** The identity: 1 to 200 characters. Steps and actions share a namespace, workflows have their own. */
   readonly name: string;
+  /** @internal */
   readonly [INPUT]?: (input: In) => void;
+  /** @internal */
   readonly [OUTPUT]?: Out;
 }
 

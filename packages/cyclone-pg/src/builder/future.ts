@@ -5,6 +5,7 @@ import type { FutureRuntime } from "./future-runtime.ts";
 
 /** One node of the graph. Good for `after`, and for nothing else. */
 export interface Node {
+  /** @internal */
   readonly [FUTURE]: FutureRuntime;
 }
 
@@ -14,6 +15,7 @@ export interface Node {
  * `CYCLONE_FUTURE_MISUSED`.
  */
 export interface Future<out T> extends Node {
+  /** @internal */
   readonly [OUTPUT]: T;
   /**
    * A part of the output: `page.get("links", 0, "href")`. Only that part travels to the node that uses it. Where the path

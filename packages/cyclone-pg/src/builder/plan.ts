@@ -5,12 +5,17 @@ import type { GraphEdge } from "./run.ts";
 
 /** One node of a {@link Plan}, as it would be inserted. */
 export interface PlanNode {
+  /** The name, unique in the run. */
   readonly name: string;
+  /** A step or an action. */
   readonly kind: NodeKind;
   /** The step's or action's name. */
   readonly step: string | null;
+  /** Which workers may claim it. */
   readonly queue: string;
+  /** Higher first, within a queue. */
   readonly priority: number;
+  /** Calls that may fail before it is discarded. */
   readonly maxAttempts: number;
   /** The declared input: literals, with `{ "$future": "<node>", "path": […] }` where futures stand; `undefined`: none. */
   readonly input: unknown;

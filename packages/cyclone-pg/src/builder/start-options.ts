@@ -3,6 +3,7 @@ import type { Duration } from "../model/duration.ts";
 
 /** The little that a transaction must offer; a `pg` client does, and `cyclone-pg/orm` makes it of an ORM's transaction. */
 export interface Queryable {
+  /** Sends one statement in the open transaction; what it rejects with reaches the caller of the submit unchanged. */
   // oxlint-disable-next-line typescript/no-explicit-any -- as `pg` has it; rows are as the statement says
   query(text: string, values?: unknown[]): Promise<{ rows: any[]; rowCount?: number | null }>;
 }
@@ -42,5 +43,6 @@ export interface StartOptions {
 
 /** The options of many starts, shared; only the key is per input. */
 export interface StartManyOptions<In> extends Omit<StartOptions, "idempotencyKey"> {
+  /** The key of each input, 1 to 255 characters; one that comes twice makes one run. @default none */
   idempotencyKey?: (input: In, index: number) => string;
 }

@@ -35,7 +35,9 @@ export interface StepOptions<In, Arg, Ret, Out, Mode extends PayloadMode> extend
  */
 export interface StepContract<In, Out, Arg = In, Ret = Out> extends Definition<In, Out> {
   readonly kind: "step";
+  /** `true`: a worker can register it; `false`: it is a contract, to be implemented. */
   readonly hasHandler: boolean;
+  /** @internal */
   readonly [HANDLER]?: Handler<Arg, Ret>;
   /**
    * Adds a node; calls nothing. Futures in `input` make data edges, `after` makes order edges. A step without an input has
@@ -45,11 +47,20 @@ export interface StepContract<In, Out, Arg = In, Ret = Out> extends Definition<I
    */
   do(b: Builder, input: Input<In>, options?: NodeOptions): Future<Out>;
   /**
-   * Starts a standalone job: a run with one node. With `tx` the job exists if and only if that transaction commits.
+   * Starts a standalone job: a run with one node. Once this has resolved the job is committed; with `tx` it joins the caller's transaction
+   * instead, and exists if and only if that commits.
    * @throws InvalidPayloadError (`CYCLONE_INVALID_PAYLOAD`) with the JSON path
+   * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`)
+   * @throws IdempotencyKeyReusedError (`CYCLONE_IDEMPOTENCY_KEY_REUSED`) if the key's run has another input
+   * @throws ConnectionError (`CYCLONE_CONNECTION`) without a usable connection; with `tx` the database's errors come as they are
+   * @throws SchemaVersionError (`CYCLONE_SCHEMA_VERSION`) if the tables are missing or older than this code
+   * @throws ClientStoppedError (`CYCLONE_CLIENT_STOPPED`)
    */
   enqueue(client: ClientLike, input: In, options?: StartOptions): Promise<Run<Out>>;
-  /** Starts one job per input, all or none; the runs are in the same order. */
+  /**
+   * Starts one job per input, all or none, in one transaction (the caller's, with `tx`); the runs are in the same order. Throws what `enqueue`
+   * throws; a refused input is named by its place.
+   */
   enqueueMany(client: ClientLike, inputs: readonly In[], options?: StartManyOptions<In>): Promise<Run<Out>[]>;
 }
 

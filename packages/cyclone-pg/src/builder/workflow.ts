@@ -24,11 +24,21 @@ export interface WorkflowOptions<In, Arg, Mode extends PayloadMode> {
 export interface Workflow<In, Out> extends Definition<In, Out> {
   readonly kind: "workflow";
   /**
-   * Builds the graph and inserts run and nodes in one transaction (the caller's, with `tx`).
-   * @throws InvalidPayloadError (`CYCLONE_INVALID_PAYLOAD`), and what the build throws; nothing is written then
+   * Builds the graph, and inserts the run with all nodes and edges in one transaction: its own, committed once this has resolved, or the
+   * caller's with `tx`; then the run exists if and only if that commits.
+   * @throws what the build throws; nothing is written then
+   * @throws InvalidPayloadError (`CYCLONE_INVALID_PAYLOAD`) with the JSON path
+   * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`)
+   * @throws IdempotencyKeyReusedError (`CYCLONE_IDEMPOTENCY_KEY_REUSED`) if the key's run has another input
+   * @throws ConnectionError (`CYCLONE_CONNECTION`) without a usable connection; with `tx` the database's errors come as they are
+   * @throws SchemaVersionError (`CYCLONE_SCHEMA_VERSION`) if the tables are missing or older than this code
+   * @throws ClientStoppedError (`CYCLONE_CLIENT_STOPPED`)
    */
   submit(client: ClientLike, input: In, options?: StartOptions): Promise<Run<Out>>;
-  /** One run per input, all or none; the runs are in the same order. */
+  /**
+   * One run per input, all or none, in one transaction (the caller's, with `tx`); the runs are in the same order. Throws what `submit` throws; a
+   * refused input is named by its place.
+   */
   submitMany(client: ClientLike, inputs: readonly In[], options?: StartManyOptions<In>): Promise<Run<Out>[]>;
   /**
    * The graph that a submit with this input would insert. Calls the build, and needs no client and no database.

@@ -70,7 +70,7 @@ export class Client implements ClientLike, AsyncDisposable {
   readonly runs: Runs;
   /** Queues: lists, pauses and resumes them. */
   readonly queues: Queues;
-  readonly [CLIENT_PORT]: ClientPort;
+  /** @internal */ readonly [CLIENT_PORT]: ClientPort;
   #listening = false;
   #worker: Worker | undefined;
   #starting: Promise<void> | undefined;
@@ -196,7 +196,7 @@ export class Client implements ClientLike, AsyncDisposable {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** The same as `stop()`: for `await using`. */ async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
 

@@ -21,17 +21,27 @@ interface StepEvent {
  * An `error` event carries an Error with a `code` where it has one.
  */
 export interface ClientEvents {
+  /** A start made a run: not one in a transaction of yours, nor one that found its run by a key. */
   "run.submitted": RunEvent;
+  /** What this process recorded completed the run. */
   "run.completed": RunEvent;
+  /** What this process recorded made the run fail. */
   "run.failed": RunEvent;
+  /** This process cancelled the run. */
   "run.cancelled": RunEvent;
   /** `waitedMs`: how long the step was available before, by the database's clock. */
   "step.claimed": StepEvent & { readonly waitedMs: number };
+  /** `durationMs`: from the claim to the recorded completion. */
   "step.completed": StepEvent & { readonly durationMs: number };
+  /** A call failed, timed out, was interrupted, or had no connection for its completionTx; there will be another in `retryInMs`. */
   "step.failed": StepEvent & { readonly error: StoredError; readonly retryInMs: number };
+  /** There won't be another call; `error` is why. */
   "step.discarded": StepEvent & { readonly error: StoredError };
+  /** The handler asked to be called again in `delayMs`; no attempt was charged. */
   "step.snoozed": StepEvent & { readonly delayMs: number };
+  /** This process gave back a step whose lease had run out. */
   "step.reclaimed": StepEvent & { readonly reclaims: number };
+  /** A call here no longer owned its step; nothing of it is committed. */
   "lease.lost": StepEvent;
   /** The event loop didn't run for so long. */
   "worker.blocked": { readonly blockedMs: number };
@@ -43,6 +53,7 @@ export interface ClientEvents {
   error: { readonly error: Error; readonly runId?: string };
 }
 
+/** The names of the events. */
 export type EventName = keyof ClientEvents;
 
 const NAMES = Object.keys({

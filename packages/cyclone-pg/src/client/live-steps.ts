@@ -16,8 +16,11 @@ export async function liveSteps(reader: RunReader): Promise<LiveStepsRow[]> {
 
 /** Counts of the live states, and how long the oldest available step has been available. */
 export interface LiveCounts {
+  /** Steps that a worker could claim now. */
   available: number;
+  /** Steps that wait for a time: a delay, a backoff, a snooze. */
   scheduled: number;
+  /** Steps that a worker has leased. */
   running: number;
   /** Milliseconds, by the database's clock; `null`: none is available. */
   oldestAvailableMs: number | null;
@@ -41,6 +44,7 @@ export function countsBy(rows: readonly LiveStepsRow[], keyOf: (row: LiveStepsRo
 
 /** Counts of one step or action in one queue. */
 export interface StepStats extends Readonly<LiveCounts> {
+  /** The queue. */
   readonly queue: string;
   /** The step's or action's name; `null`: control nodes. */
   readonly step: string | null;

@@ -15,7 +15,9 @@ import type { Statements } from "./statements.ts";
 
 /** A queue as it stands. */
 export interface QueueInfo extends Readonly<LiveCounts> {
+  /** The queue. */
   readonly name: string;
+  /** Whether workers leave it alone until it is resumed. */
   readonly paused: boolean;
 }
 

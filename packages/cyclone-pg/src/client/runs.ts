@@ -22,13 +22,19 @@ import { cancelReason } from "./steering.ts";
 
 /** A run as lists have it: without input and output. */
 export interface RunSummary {
+  /** A UUIDv7: `client.run(id)` is a handle on it. */
   readonly id: string;
   /** The workflow's, step's or action's name. */
   readonly name: string;
+  /** What it was started from. */
   readonly kind: RunKind;
+  /** Its state when the page was read. */
   readonly state: RunState;
+  /** The tags that its start gave it. */
   readonly tags: readonly string[];
+  /** When it was submitted, by the database's clock. */
   readonly createdAt: Date;
+  /** When it ended; `null`: it is running. */
   readonly finishedAt: Date | null;
   /** The first error, without stack and causes. */
   readonly error: StoredError | null;
@@ -36,6 +42,7 @@ export interface RunSummary {
 
 /** A page of runs, youngest first. */
 export interface RunPage {
+  /** At most `limit` of them. */
   readonly runs: readonly RunSummary[];
   /** The `cursor` of the next page; `null`: there is nothing after this one. */
   readonly next: string | null;

@@ -13,6 +13,7 @@ export interface Stats {
   readonly steps: readonly StepStats[];
   /** For how long the one has been available that has been so longest, in milliseconds; `null`: none is available. */
   readonly oldestAvailableMs: number | null;
+  /** What became of the runs of the last hour. */
   readonly recentRuns: RecentRuns;
   /** A count of steps has stopped at its limit: there are at least so many. */
   readonly capped: boolean;
@@ -20,6 +21,7 @@ export interface Stats {
 
 /** The runs that were started within the last hour, by their states now: of more than about 20,000 the youngest. */
 export type RecentRuns = Readonly<Record<RunState, number>> & {
+  /** How far back runs were counted, in milliseconds. */
   readonly windowMs: number;
   /** There were more than were counted. */
   readonly capped: boolean;

@@ -4,6 +4,7 @@ import { markError } from "./mark-error.ts";
 /** `ctx.signal.reason` when the run was cancelled. Whatever the handler does now, its completion is refused. */
 export class RunCancelledError extends CycloneError {
   declare readonly code: "CYCLONE_RUN_CANCELLED";
+  /** The run whose handler is told. */
   readonly runId: string;
 
   constructor(runId: string, reason?: string) {
@@ -19,6 +20,7 @@ export class RunCancelledError extends CycloneError {
 /** `ctx.signal.reason` when the run has failed meanwhile: another node was discarded in a `failFast` run. */
 export class RunFailedError extends CycloneError {
   declare readonly code: "CYCLONE_RUN_FAILED";
+  /** The run whose handler is told. */
   readonly runId: string;
 
   constructor(runId: string) {
@@ -34,7 +36,9 @@ export class RunFailedError extends CycloneError {
 /** `ctx.signal.reason` when the node no longer belongs to this worker: its lease ran out and it was reclaimed. */
 export class LeaseLostError extends CycloneError {
   declare readonly code: "CYCLONE_LEASE_LOST";
+  /** The run whose handler is told. */
   readonly runId: string;
+  /** The node whose handler is told. */
   readonly node: string;
 
   constructor(runId: string, node: string, options?: ErrorOptions) {
@@ -55,8 +59,11 @@ export class LeaseLostError extends CycloneError {
 /** `ctx.signal.reason` when the event loop was blocked for longer than `maxBlocked`, so that the lease was given up. */
 export class BlockedError extends CycloneError {
   declare readonly code: "CYCLONE_BLOCKED";
+  /** The run whose handler is told. */
   readonly runId: string;
+  /** The node whose handler is told. */
   readonly node: string;
+  /** For how long the event loop hadn't run, in milliseconds. */
   readonly blockedMs: number;
 
   constructor(runId: string, node: string, blockedMs: number) {
@@ -78,8 +85,11 @@ export class BlockedError extends CycloneError {
 /** `ctx.signal.reason`, and the attempt's error, when a handler took longer than its `timeout`. */
 export class TimeoutError extends CycloneError {
   declare readonly code: "CYCLONE_TIMEOUT";
+  /** The run whose handler is told. */
   readonly runId: string;
+  /** The node whose handler is told. */
   readonly node: string;
+  /** The limit that was exceeded, in milliseconds. */
   readonly timeoutMs: number;
 
   constructor(runId: string, node: string, timeoutMs: number) {

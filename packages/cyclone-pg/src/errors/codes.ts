@@ -34,5 +34,5 @@ export const ERROR_CODES = {
   CYCLONE_MAX_RECLAIMS: { error: "MaxReclaimsError", meaning: "a node was reclaimed too often" },
 } as const satisfies Record<string, { readonly error: string; readonly meaning: string }>;
 
-/** The codes of {@link ERROR_CODES}. */
+/** The codes of `docs/errors.md`. */
 export type ErrorCode = keyof typeof ERROR_CODES;

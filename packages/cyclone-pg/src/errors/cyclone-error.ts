@@ -3,6 +3,7 @@ import { markError } from "./mark-error.ts";
 
 /** The base of all errors of Cyclone. Test `code` or the class, never the message. */
 export class CycloneError extends Error {
+  /** What happened, for programs: one of the codes in `docs/errors.md`. It never changes its meaning. */
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {

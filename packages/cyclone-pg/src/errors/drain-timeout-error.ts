@@ -4,6 +4,7 @@ import { markError } from "./mark-error.ts";
 /** `drain()` didn't come to an end in its time. What is running goes on. */
 export class DrainTimeoutError extends CycloneError {
   declare readonly code: "CYCLONE_DRAIN_TIMEOUT";
+  /** The limit that was exceeded, in milliseconds. */
   readonly timeoutMs: number;
 
   constructor(timeoutMs: number) {

@@ -4,7 +4,9 @@ import { markError } from "./mark-error.ts";
 /** Two nodes of one build were given the same name. */
 export class DuplicateNodeError extends CycloneError {
   declare readonly code: "CYCLONE_DUPLICATE_NODE";
+  /** The workflow whose build was refused. */
   readonly workflow: string;
+  /** The name that two nodes were given. */
   readonly node: string;
 
   constructor(workflow: string, node: string) {

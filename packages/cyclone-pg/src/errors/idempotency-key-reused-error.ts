@@ -5,9 +5,11 @@ import { markError } from "./mark-error.ts";
 /** The key belongs to a run that was started with another input. Nothing was written. */
 export class IdempotencyKeyReusedError extends CycloneError {
   declare readonly code: "CYCLONE_IDEMPOTENCY_KEY_REUSED";
+  /** What was started: a workflow, step or action. */
   readonly kind: RunKind;
   /** The name of the step, action or workflow. */
   readonly definition: string;
+  /** The key that was used again. */
   readonly idempotencyKey: string;
   /** The run that has the key. */
   readonly runId: string;

@@ -3,7 +3,9 @@ import { markError } from "./mark-error.ts";
 
 /** One complaint of a schema. */
 export interface PayloadIssue {
+  /** JSON path of the refused part, such as `$.items[3].at`; `$` is the whole. */
   readonly path: string;
+  /** What the schema says about it. */
   readonly message: string;
 }
 

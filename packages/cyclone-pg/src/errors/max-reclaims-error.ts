@@ -4,8 +4,11 @@ import { markError } from "./mark-error.ts";
 /** Why a node was discarded: its lease ran out, or its completionTx was interrupted (`cause`), more often than `maxReclaims` allows. */
 export class MaxReclaimsError extends CycloneError {
   declare readonly code: "CYCLONE_MAX_RECLAIMS";
+  /** The run that the node belongs to. */
   readonly runId: string;
+  /** The node that was discarded. */
   readonly node: string;
+  /** How many reclaims it was allowed. */
   readonly maxReclaims: number;
 
   constructor(runId: string, node: string, maxReclaims: number, options?: ErrorOptions) {

@@ -4,7 +4,9 @@ import { markError } from "./mark-error.ts";
 /** A queue is paused, but claims that were under way before didn't end in time: one of them may still take steps of it. */
 export class PauseTimeoutError extends CycloneError {
   declare readonly code: "CYCLONE_PAUSE_TIMEOUT";
+  /** The queue, which is paused all the same. */
   readonly queue: string;
+  /** For how long a claim was waited for, in milliseconds. */
   readonly timeoutMs: number;
 
   constructor(queue: string, timeoutMs: number) {

@@ -3,6 +3,7 @@ import { markError } from "./mark-error.ts";
 
 /** Thrown by a handler: this attempt failed, and the next one comes after this delay instead of the backoff's. */
 export class RetryAfter extends Error {
+  /** When the next call comes, in milliseconds after this one. */
   readonly delayMs: number;
 
   /** @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) if `delay` isn't a duration */

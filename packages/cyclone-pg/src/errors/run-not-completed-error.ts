@@ -6,7 +6,9 @@ import { markError } from "./mark-error.ts";
 /** The run has no result: it failed, was cancelled, or (for `output()`) is still running. */
 export class RunNotCompletedError extends CycloneError {
   declare readonly code: "CYCLONE_RUN_NOT_COMPLETED";
+  /** The run that was read. */
   readonly runId: string;
+  /** Its state at that moment: `failed`, `cancelled`, or (`output()` only) `running`. */
   readonly state: RunState;
   /** Why it failed or was cancelled, as stored. */
   readonly error: StoredError | undefined;

@@ -4,6 +4,7 @@ import { markError } from "./mark-error.ts";
 /** No run has this id: it never existed, was rolled back, isn't committed yet, or has been trimmed. */
 export class RunNotFoundError extends CycloneError {
   declare readonly code: "CYCLONE_RUN_NOT_FOUND";
+  /** The id that no run has. */
   readonly runId: string;
 
   constructor(runId: string, options?: ErrorOptions) {

@@ -4,7 +4,9 @@ import { markError } from "./mark-error.ts";
 /** Only a run that failed or was cancelled can be retried. */
 export class RunNotRetryableError extends CycloneError {
   declare readonly code: "CYCLONE_RUN_NOT_RETRYABLE";
+  /** The run, which is unchanged. */
   readonly runId: string;
+  /** Why it can't be retried. */
   readonly state: "running" | "completed";
 
   constructor(runId: string, state: "running" | "completed", options?: ErrorOptions) {

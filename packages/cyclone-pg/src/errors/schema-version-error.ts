@@ -17,9 +17,13 @@ export interface SchemaVersionMismatch {
 /** Cyclone's tables are missing, older or newer than this code. */
 export class SchemaVersionError extends CycloneError {
   declare readonly code: "CYCLONE_SCHEMA_VERSION";
+  /** How the tables differ from what this code needs. */
   readonly reason: SchemaVersionMismatch["reason"];
+  /** The schema that was looked at. */
   readonly schema: string;
+  /** The version that is installed; `null`: none. */
   readonly found: number | null;
+  /** The version that this code was written for. */
   readonly expected: number;
 
   constructor(mismatch: SchemaVersionMismatch, options?: ErrorOptions) {

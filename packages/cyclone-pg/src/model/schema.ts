@@ -7,6 +7,7 @@ import { formatJsonPath } from "./json-path.ts";
  * `In` is what it takes, `Out` what it gives back after defaults and transforms.
  */
 export interface Schema<In = unknown, Out = In> {
+  /** As the specification says: https://standardschema.dev. */
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;

@@ -2,10 +2,13 @@ import { inspect } from "node:util";
 
 /** An error as stored: readable, whatever was thrown, and bounded. */
 export interface StoredError {
+  /** Such as `TypeError`; `NonError` for what wasn't an error. */
   readonly name: string;
+  /** At most 8 KiB, cut between code points. */
   readonly message: string;
   /** The error's own code, such as `"ECONNREFUSED"`, an SQLSTATE or `"CYCLONE_TIMEOUT"`. */
   readonly code?: string | number;
+  /** At most 16 KiB. */
   readonly stack?: string;
   /** The node that it comes from, in the error of a run. */
   readonly node?: string;

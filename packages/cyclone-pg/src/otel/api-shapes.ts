@@ -4,8 +4,10 @@
 
 /** A value of an attribute. */
 export type Attribute = string | number | boolean;
+/** Attributes of a span or of a measurement, by name. */
 export type Attributes = Record<string, Attribute>;
 
+/** The part of an OpenTelemetry `Span` that {@link tracing} uses. */
 export interface SpanLike {
   spanContext(): { readonly traceId: string; readonly spanId: string; readonly traceFlags: number };
   setAttribute(key: string, value: Attribute): unknown;
@@ -14,6 +16,7 @@ export interface SpanLike {
   end(): void;
 }
 
+/** The part of an OpenTelemetry `Tracer` that {@link tracing} uses. */
 export interface TracerLike {
   startSpan(name: string, options?: { kind?: number; attributes?: Attributes }, context?: any): SpanLike;
 }
@@ -41,6 +44,7 @@ export interface MeterLike {
   removeBatchObservableCallback(callback: (result: any) => unknown, instruments: any[]): void;
 }
 
+/** The options of an OpenTelemetry instrument that `figuresOf` gives. */
 export interface InstrumentOptions {
   description?: string;
   unit?: string;

@@ -8,16 +8,21 @@ import type { Installed } from "./installed.ts";
 
 /** A job that was enqueued, or a workflow's run that was submitted. */
 export interface EnqueuedRun<In> {
+  /** The run's id. */
   readonly id: string;
   /** As the caller gave it, through JSON; `undefined`: none. */
   readonly input: In;
+  /** The run's state now. */
   readonly state: RunState;
   /** A job's queue; a workflow's, if its submit named one. */
   readonly queue: string | null;
   /** A job's priority; a workflow's, if its submit named one. */
   readonly priority: number | null;
+  /** The tags that its start gave it. */
   readonly tags: readonly string[];
+  /** The key that its start gave it. */
   readonly idempotencyKey: string | null;
+  /** The `traceparent` that its start gave it. */
   readonly traceparent: string | null;
   /** When its first node is due, while that is scheduled. */
   readonly startsAt: Date | null;

@@ -33,7 +33,9 @@ type AnyDefinition = Definition<any, any>;
  * `url`; its methods look at the tables and at no client, so that it doesn't matter whose client did what.
  */
 export class TestDatabase implements AsyncDisposable {
+  /** The name of the database. */
   readonly name: string;
+  /** For clients and connections of the test. */
   readonly url: string;
   readonly #server: string;
   readonly #pool: pg.Pool;
@@ -118,6 +120,7 @@ export class TestDatabase implements AsyncDisposable {
     await asAdmin(this.#server, (admin) => admin.query(dropDatabase(this.name)));
   }
 
+  /** The same as `drop()`: for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.drop();
   }

@@ -18,8 +18,11 @@ export interface TestTemplateOptions {
 
 /** Where test databases are cloned from. Plain data, so that a test run's set-up can hand it to its processes. */
 export interface TestTemplate {
+  /** The URL of the server that it is on. */
   readonly server: string;
+  /** The name of the database that is cloned. */
   readonly name: string;
+  /** The schema of Cyclone's tables in it. */
   readonly schema: string;
 }
 
