@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { secondsSince } from "./stage.mjs";
 import { ROOT } from "./workspaces.mjs";
 
-const STEPS = ["build", "format:check", "lint", "types", "types:7", "exports", "knip", "test"];
+const STEPS = ["build", "format:check", "lint", "types", "types:7", "exports", "docs:check", "knip", "test"];
 
 for (const step of STEPS) {
   const startedAt = performance.now();
