@@ -24,8 +24,8 @@ export type NodeKind = "step" | "action" | "forEach" | "child" | "signal" | "sle
 export type RunKind = "workflow" | "step" | "action";
 
 /**
- * How a call of a handler ended that didn't complete its node. `failed` and `timed_out` are charged, and so is `discarded` (a `Discard`, the last
- * attempt, an output that can't be stored); `snoozed`, `released` (given back by a stop), `interrupted` (its connection was lost) and
+ * How a call of a handler ended that didn't complete its node. `failed` and `timed_out` are charged, also where it was the last attempt, and so is
+ * `discarded` (a `Discard`, an output that can't be stored); `snoozed`, `released` (given back by a stop), `interrupted` (its connection was lost) and
  * `reclaimed` (its lease ran out) aren't; `cancelled` is the end of the node.
  */
 export type AttemptOutcome =
