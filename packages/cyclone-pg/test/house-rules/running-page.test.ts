@@ -1,19 +1,10 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { sourceFiles } from "./source-files.ts";
 
-const PROGRAMS = fileURLToPath(new URL("../docs/fixtures/running", import.meta.url));
 const PAGE = readFileSync(fileURLToPath(new URL("../../../../docs/running.md", import.meta.url)), "utf8");
 const SOURCES = new Map(sourceFiles().map(({ path, text }) => [path, text]));
-
-test("each block of docs/running.md is a file that tests run, and each such file is on the page", () => {
-  const blocks = [...PAGE.matchAll(/<!-- file: ([\w.-]+) -->\n```ts\n(.*?)```/gs)];
-  expect(blocks.map(([, file = ""]) => file).sort()).toEqual(readdirSync(PROGRAMS).sort());
-  expect(blocks).toHaveLength([...PAGE.matchAll(/^```ts$/gm)].length);
-  for (const [, file = "", code] of blocks) expect(code, file).toBe(readFileSync(join(PROGRAMS, file), "utf8"));
-});
 
 test("docs/running.md names every option that the sources know, and no other", () => {
   const definition = source("builder/definition-options.ts");

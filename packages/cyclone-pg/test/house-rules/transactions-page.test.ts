@@ -1,21 +1,19 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
+import { blocksOf, differences } from "./page-blocks.ts";
 
 const TESTS = fileURLToPath(new URL("../", import.meta.url));
 const EXAMPLES = join(TESTS, "orm/examples");
 const PAGE = fileURLToPath(new URL("../../../../docs/transactions.md", import.meta.url));
 
 test("each block of docs/transactions.md is a file that tests run, and each such file is on the page", () => {
-  const blocks = blocksOf(readFileSync(PAGE, "utf8"));
-  expect(blocks.map(({ file }) => file).sort()).toEqual(readdirSync(EXAMPLES).sort());
-  for (const { file, code } of blocks) {
-    expect(code, `docs/transactions.md, the block of ${file}`).toBe(
-      asPublished(readFileSync(join(EXAMPLES, file), "utf8")),
-    );
+  const page = readFileSync(PAGE, "utf8");
+  expect(differences(page, EXAMPLES, asPublished)).toEqual([]);
+  for (const { file } of blocksOf(page)) {
     expect(readFileSync(join(TESTS, "orm", file.replace(/\.ts$/, ".test.ts")), "utf8")).toContain(
       `from "./examples/${file}"`,
     );
@@ -44,13 +42,6 @@ test("the page's rules can fail", () => {
   expect(missing("house-rules/words", "the page's rules can fail")).toHaveLength(1);
   expect(missing("orm/no-such-file", "x")).toHaveLength(1);
 });
-
-function blocksOf(page: string): { readonly file: string; readonly code: string }[] {
-  return [...page.matchAll(/<!-- file: ([\w.-]+) -->\n```ts\n(.*?)```/gs)].map(([, file = "", code = ""]) => ({
-    file,
-    code,
-  }));
-}
 
 /** An example as somebody writes it who has installed the package. */
 function asPublished(text: string): string {
