@@ -43,7 +43,10 @@ export interface StepContract<In, Out, Arg = In, Ret = Out> extends Definition<I
    * Adds a node; calls nothing. Futures in `input` make data edges, `after` makes order edges. A step without an input has
    * `In = void`, and `step.do(b)` is enough.
    * @throws InvalidPayloadError (`CYCLONE_INVALID_PAYLOAD`) with the path of what can't be stored
-   * @throws InvalidOptionError, DuplicateNodeError, ForeignFutureError, InvalidBuildError
+   * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) for an option that can't be used; an unknown one gets a suggestion
+   * @throws DuplicateNodeError (`CYCLONE_DUPLICATE_NODE`) if another node of the build was given the same name
+   * @throws ForeignFutureError (`CYCLONE_FOREIGN_FUTURE`) for a node or future of another build
+   * @throws InvalidBuildError (`CYCLONE_INVALID_BUILD`) once the build has returned
    */
   do(b: Builder, input: Input<In>, options?: NodeOptions): Future<Out>;
   /**

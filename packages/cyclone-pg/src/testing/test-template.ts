@@ -29,6 +29,7 @@ export interface TestTemplate {
 /**
  * Creates a database with Cyclone's tables, and yours, for {@link createTestDatabase} to clone: once per test run. Afterwards nobody
  * can connect to it, and whoever `prepare` left connected is cut off. {@link dropTestTemplate} removes it.
+ * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`), and whatever the server or `prepare` throws; nothing is left then
  */
 export async function createTestTemplate(options: TestTemplateOptions): Promise<TestTemplate> {
   rejectUnknownKeys(options, ["server", "schema", "bucketCount", "prepare"], "createTestTemplate");
