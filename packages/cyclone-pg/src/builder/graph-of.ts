@@ -21,8 +21,8 @@ const NO_EDGES: readonly [] = [];
 /**
  * The graph of one run: a workflow's build is called, a step or action becomes the one node of a standalone job.
  * @returns a Promise only if the definition's input schema validates asynchronously
- * @throws InvalidPayloadError, InvalidOptionError, InvalidBuildError, ForeignFutureError, DuplicateNodeError,
- *   FutureMisusedError, and what the build itself throws
+ * @throws what a build or its input can be refused for: the errors of docs/errors.md below "Declaring and building",
+ *   and what the build itself throws
  */
 export function graphOf(
   definition: DefinitionRuntime,

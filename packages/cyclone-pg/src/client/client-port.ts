@@ -8,7 +8,7 @@ import type { Starter } from "./start-runs.ts";
 export interface ClientPortOptions {
   readonly starter: Starter;
   readonly reader: () => RunReader;
-  /** @throws ClientStoppedError */
+  /** @throws ClientStoppedError (`CYCLONE_CLIENT_STOPPED`) */
   readonly refuseWhenStopped: () => void;
 }
 

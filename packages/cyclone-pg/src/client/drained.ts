@@ -12,11 +12,11 @@ export interface DrainOptions extends Pick<ResolvedClientOptions, "queues" | "st
   readonly bucketCount: number;
   readonly worker: Worker;
   readonly timeoutMs: number;
-  /** @throws ClientStoppedError */
+  /** @throws ClientStoppedError (`CYCLONE_CLIENT_STOPPED`) */
   readonly refuseWhenStopped: () => void;
 }
 
-/** Resolves once a worker is idle and there is nothing in the database that it could do now. @throws DrainTimeoutError */
+/** Resolves once a worker is idle and there is nothing in the database that it could do now. @throws DrainTimeoutError (`CYCLONE_DRAIN_TIMEOUT`) */
 export async function drained(options: DrainOptions): Promise<void> {
   const { run, bucketCount, worker, timeoutMs, queues, steps } = options;
   const params = { queues: [...queues.keys()], steps: [...steps.keys()], unactivatedAfterMs: 0 };

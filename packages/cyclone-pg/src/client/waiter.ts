@@ -49,7 +49,7 @@ export class Waiter {
     this.#options = options;
   }
 
-  /** @throws RunNotFoundError; the signal's reason when it fires, which leaves the run alone */
+  /** @throws RunNotFoundError (`CYCLONE_RUN_NOT_FOUND`); the signal's reason when it fires, which leaves the run alone */
   wait(runId: string, wantResult: boolean, signal: AbortSignal | undefined): Promise<EndedRunRow> {
     return new Promise((resolve, reject) => {
       if (this.#closed !== undefined) return reject(this.#closed.reason);

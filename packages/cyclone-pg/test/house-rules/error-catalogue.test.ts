@@ -11,10 +11,18 @@ test("every class of the catalogue exists", () => {
   expect(missingClasses(sourceFiles())).toEqual([]);
 });
 
+test("what a docstring says is thrown comes with its code", () => {
+  expect(sourceFiles().flatMap(throwsWithoutCode)).toEqual([]);
+});
+
 test("the catalogue rules can fail", () => {
   const file = { path: "errors/a.ts", text: 'class AError { code = "CYCLONE_NO_SUCH_CODE" }' };
   expect(unknownCodes([file])).toEqual(["errors/a.ts: CYCLONE_NO_SUCH_CODE"]);
   expect(missingClasses([file])).toContain("InvalidOptionError");
+  const throwing = (text: string) => throwsWithoutCode({ path: "a.ts", text });
+  expect(throwing("/** @throws InvalidOptionError if it is none */")).toHaveLength(1);
+  expect(throwing("/** @throws InvalidOptionError (`CYCLONE_CONNECTION`) */")).toHaveLength(1);
+  expect(throwing("/** @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) if it is none */")).toEqual([]);
 });
 
 function unknownCodes(files: readonly SourceFile[]): string[] {
@@ -31,4 +39,15 @@ function missingClasses(files: readonly SourceFile[]): string[] {
   return Object.values(ERROR_CODES)
     .map(({ error }) => error)
     .filter((error) => !new RegExp(`class ${error}\\b`).test(sources));
+}
+
+/** Each `@throws` of a class of the catalogue names the class's code right after it. */
+function throwsWithoutCode({ path, text }: SourceFile): string[] {
+  return Object.entries(ERROR_CODES).flatMap(([code, { error }]) =>
+    text
+      .split(`@throws ${error}`)
+      .slice(1)
+      .filter((after) => !after.startsWith(` (\`${code}\`)`))
+      .map(() => `${path}: @throws ${error}`),
+  );
 }

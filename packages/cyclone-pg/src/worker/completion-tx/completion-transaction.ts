@@ -119,7 +119,7 @@ export class CompletionTransaction {
 
   /**
    * Completes the step and commits, as the last two statements.
-   * @throws CompletionTxError if the transaction was ended, had failed, or has a query that doesn't end; why a query was refused; what the database throws before COMMIT was sent
+   * @throws CompletionTxError (`CYCLONE_COMPLETION_TX`) if the transaction was ended, had failed, or has a query that doesn't end; why a query was refused; what the database throws before COMMIT was sent
    */
   async commit(lease: Lease, output: string | null): Promise<CommitResult> {
     await this.#untilQueriesEnd();
