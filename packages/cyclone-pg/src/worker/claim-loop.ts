@@ -6,6 +6,7 @@ import { type ClaimedStep, claimedStep } from "../engine/claim/claimed-step.ts";
 import { type Lanes, lanesOf } from "../engine/claim/lanes.ts";
 import { type ClaimedRow, type ClaimStepsParams, claimSteps, type NothingClaimed } from "../sql/claim/claim-steps.ts";
 import type { Isolation } from "../sql/isolation.ts";
+import { ClaimSince } from "./claim-since.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { SignalFlag } from "./signal-flag.ts";
 
@@ -58,6 +59,7 @@ export class ClaimLoop {
   readonly #unfinished = new Set<number>();
   /** The buckets whose last claim got less than it saw. */
   readonly #contended = new Set<number>();
+  readonly #since = new ClaimSince();
   /** How many steps a claim may ask for: inputs may be large. */
   readonly #size = new BatchSize(CLAIM_MAX, CLAIM_MS);
   /** A claim of a single step took too long: the next may take as long as the largest input does. */
@@ -158,8 +160,21 @@ export class ClaimLoop {
     const { owner, leaseMs, inputBytesMax, queues, steps, freeSlotsOf, onClaimed } = this.#options;
     const lanes = lanesOf(queues, steps, limit, freeSlotsOf, this.#laneTurn);
     if (lanes.queues.length === 0) return NOTHING_TAKEN;
-    const answer = await this.#ask({ bucket, ...lanes, limit, owner, leaseMs, inputBytesMax, isolation });
+    const since = lanes.queues.map((queue) => this.#since.of(bucket, queue));
+    const began = performance.now();
+    const answer = await this.#ask({ bucket, ...lanes, since, limit, owner, leaseMs, inputBytesMax, isolation });
     const rows = answer.filter((row) => row.run_id !== null);
+    const askedMs = answer[0]?.asked_ms ?? 0;
+    const claimed = {
+      bucket,
+      lanes,
+      since,
+      rows,
+      askedMs,
+      tookMs: performance.now() - began,
+      isFull: rows.length >= limit,
+    };
+    this.#since.claimed(claimed);
     if (rows.length > 0) {
       this.#laneTurn += 1;
       onClaimed(rows.map((row) => claimedStep(bucket, row)));

@@ -43,6 +43,7 @@ export async function startByDeadWorker(world: CrashWorld, dead: DeadWorker): Pr
       steps: [dead.step],
       quotas: [1],
       sole: [true],
+      since: ["-infinity"],
       limit: 1,
       owner: randomUUID(),
       leaseMs: dead.leaseMs,

@@ -14,6 +14,8 @@ export interface ClaimStepsParams {
   readonly steps: readonly string[];
   readonly quotas: readonly number[];
   readonly sole: readonly boolean[];
+  /** Only what has been available since then, by lane; `-infinity`: all. */
+  readonly since: readonly string[];
   readonly limit: number;
   readonly owner: string;
   readonly leaseMs: number;
@@ -26,6 +28,8 @@ export interface ClaimStepsParams {
 export interface ClaimedRow {
   /** How many steps were seen that this claim could take, with several lanes: fewer rows mean that others were quicker. */
   readonly seen: number;
+  /** When it was asked, by the database's clock, in milliseconds since 1970. */
+  readonly asked_ms: number;
   readonly run_id: string;
   readonly key: number;
   readonly item: number;
@@ -52,8 +56,10 @@ export interface ClaimedRow {
   readonly outputs: readonly (readonly unknown[])[] | null;
 }
 
-/** What comes back when nothing was claimed, so that `seen` is told all the same. */
-export type NothingClaimed = { readonly [Column in keyof ClaimedRow]: Column extends "seen" ? number : null };
+/** What comes back when nothing was claimed, so that `seen` and `asked_ms` are told all the same. */
+export type NothingClaimed = {
+  readonly [Column in keyof ClaimedRow]: Column extends "seen" | "asked_ms" ? number : null;
+};
 
 /**
  * Leases up to `limit` available steps to a worker, each with the outputs its input refers to. Never waits on a lock.
@@ -69,8 +75,9 @@ export const claimSteps = defineStatement<ClaimStepsParams, ClaimedRow | Nothing
   name: "claim_steps",
   text: (t) => `
 with lane as materialized (
-  select l.queue, l.step, l.quota, l.sole, l.n
-  from unnest((select $2::text[]), (select $3::text[]), (select $4::int[]), (select $5::boolean[])) with ordinality l(queue, step, quota, sole, n)
+  select l.queue, l.step, l.quota, l.sole, l.since, l.n
+  from unnest((select $2::text[]), (select $3::text[]), (select $4::int[]), (select $5::boolean[]), (select $12::timestamptz[]))
+    with ordinality l(queue, step, quota, sole, since, n)
   where not (l.queue = any (${pausedQueues(t)}))
 ),
 peek as materialized (
@@ -80,6 +87,7 @@ peek as materialized (
     select s.priority, s.available_at
     from ${t.steps} s
     where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available'
+      and s.available_at >= l.since
       and ${anyPriority("s")} and ${isolated("$10", "$11")}
     order by s.priority desc, s.available_at
     limit l.quota
@@ -95,7 +103,7 @@ take as materialized (
 picked as materialized (
   select c.run_id, c.key, c.item
   from (
-    select l.queue, l.step, case when l.sole then l.quota else (select k.size from take k where k.n = l.n) end as size
+    select l.queue, l.step, l.since, case when l.sole then l.quota else (select k.size from take k where k.n = l.n) end as size
     from lane l
     order by l.n
   ) l
@@ -103,6 +111,7 @@ picked as materialized (
     select s.run_id, s.key, s.item
     from ${t.steps} s
     where s.bucket = $1::smallint and s.queue = l.queue and s.step = l.step and s.state = 'available'
+      and s.available_at >= l.since
       and ${anyPriority("s")} and ${isolated("$10", "$11")}
     order by s.priority desc, s.available_at
     limit coalesce(l.size, 0)
@@ -134,7 +143,7 @@ sized as materialized (
   from claimed c
   where ${anyPriority("c")}
 )
-select z.seen, c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
+select z.seen, (extract(epoch from statement_timestamp()) * 1000)::float8 as asked_ms, c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
   c.timeout_ms, c.traceparent,
   case when c.has_deadline then (
     select (extract(epoch from r.deadline) * 1000)::float8
@@ -168,6 +177,7 @@ order by c.priority desc, c.available_at, c.run_id, c.key, c.item`,
     p.inputBytesMax,
     p.isolation.only,
     p.isolation.excluded,
+    p.since,
   ],
   sample: {
     bucket: 0,
@@ -175,6 +185,7 @@ order by c.priority desc, c.available_at, c.run_id, c.key, c.item`,
     steps: ["fetch", "save"],
     quotas: [10, 10],
     sole: [false, false],
+    since: ["-infinity", "-infinity"],
     limit: 10,
     owner: "01890000-0000-7000-8000-000000000000",
     leaseMs: 30_000,

@@ -9,13 +9,14 @@ interface Lane {
 }
 
 /** As the worker claims: many lanes have quotas per queue, a single one is taken as it comes. */
-function params(lanes: readonly Lane[], limit: number, quota: number) {
+function params(lanes: readonly Lane[], limit: number, quota: number, since = "-infinity") {
   return {
     bucket: 0,
     queues: lanes.map((lane) => lane.queue),
     steps: lanes.map((lane) => lane.step),
     quotas: lanes.map(() => quota),
     sole: lanes.map(() => lanes.length === 1),
+    since: lanes.map(() => since),
     limit,
     owner: OWNER,
     leaseMs: 30_000,
@@ -40,6 +41,15 @@ export const claimCases = (): readonly PlanCase[] => [
     name: "claim 200 in one lane",
     statement: claimSteps,
     params: claimOf(200),
+    items: 200,
+    expected: lengthOf,
+    buffers: 25,
+    rows: 8,
+  }),
+  planCase({
+    name: "claim 200 in one lane of what is recent",
+    statement: claimSteps,
+    params: params(noop, 200, 200, "2020-01-01T00:00:00Z"),
     items: 200,
     expected: lengthOf,
     buffers: 25,
