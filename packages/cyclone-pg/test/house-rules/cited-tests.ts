@@ -6,14 +6,14 @@ const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 
 /** A test that a page of the docs names. */
 export interface CitedTest {
-  /** Below the package's `test`, unless it begins with `src/` or with `compat/`. */
+  /** Below the package's `test`, unless it begins with `src/` or with `compat/`, or is `.ci/run`, whose steps have names too. */
   readonly file: string;
   readonly name: string;
 }
 
 /** The tests that a text cites, each as its file in code quotes, then its name in curly ones. */
 export function citedTests(text: string): CitedTest[] {
-  return [...text.matchAll(/`([\w/-]+)` “([^”]+)”/g)].map(([, file = "", name = ""]) => ({ file, name }));
+  return [...text.matchAll(/`([\w./-]+)` “([^”]+)”/g)].map(([, file = "", name = ""]) => ({ file, name }));
 }
 
 /** What is wrong with a text's citations. */
@@ -43,6 +43,7 @@ function isRule(line: string | undefined): boolean {
 }
 
 function pathOf(file: string): string {
+  if (file === ".ci/run") return join(ROOT, file);
   if (file.startsWith("compat/")) return join(ROOT, `${file}.test.ts`);
   return join(ROOT, "packages/cyclone-pg", file.startsWith("src/") ? "" : "test", `${file}.test.ts`);
 }

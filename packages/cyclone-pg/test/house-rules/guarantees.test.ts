@@ -15,6 +15,8 @@ test("the guarantee rules can fail", () => {
   expect(missingTests("| x | `house-rules/guarantees` “the guarantee rules can fail” |")).toEqual([]);
   expect(missingTests("| x | `house-rules/guarantees` “no such name” |")).toHaveLength(1);
   expect(missingTests("| x | `conformance/no-such-file` “the guarantee rules can fail” |")).toHaveLength(1);
+  expect(missingTests("| x | `.ci/run` “published packages” |")).toEqual([]);
+  expect(missingTests("| x | `.ci/run` “no such step” |")).toHaveLength(1);
   expect(missingTests("| x | `compat/no-such-file` “the guarantee rules can fail” |")).toHaveLength(1);
   expect(bareRows("| promise | held by |\n| --- | --- |\n| a | `house-rules/words` “b” |")).toEqual([]);
   expect(bareRows("| a | later |")).toHaveLength(1);
