@@ -6,6 +6,7 @@ import { build } from "vite";
 import { beforeAll, expect, inject, it, onTestFinished } from "vitest";
 import { packageProgram } from "../packages/cyclone-pg/test/support/bundled-program.ts";
 import { useTestDatabase } from "../packages/cyclone-pg/test/support/test-database.ts";
+import { IN_BACKGROUND } from "./support/in-background.ts";
 import { expectSmoke } from "./support/run-smoke.ts";
 import { bun, type Runtime } from "./support/runtimes.ts";
 
@@ -30,7 +31,8 @@ it.each([
 ])("%s", async (_title, file) => {
   const path = join(emptyFolder(), file);
   const bundler = join(import.meta.dirname, "programs/bundle-with-webpack.mjs");
-  expect(execFileSync(process.execPath, [bundler, program, path], { encoding: "utf8" })).toBe("");
+  const [command, ...args] = IN_BACKGROUND;
+  expect(execFileSync(command, [...args, bundler, program, path], { encoding: "utf8" })).toBe("");
   await expectAlone(path, thisNode, `webpack_${parse(file).ext.slice(1)}`);
 });
 

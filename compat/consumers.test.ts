@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { expect, inject, it } from "vitest";
 import manifest from "../packages/cyclone-pg/package.json" with { type: "json" };
+import { IN_BACKGROUND } from "./support/in-background.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const { installed } = inject("packed");
@@ -67,7 +68,8 @@ async function compile(compiler: string, options: object, programs: readonly str
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files }));
   const tsc = join(ROOT, "node_modules", compiler, "bin/tsc");
-  return promisify(execFile)(process.execPath, [tsc, "-p", folder, "--pretty", "false"], { cwd: folder }).then(
+  const [command, ...args] = IN_BACKGROUND;
+  return promisify(execFile)(command, [...args, tsc, "-p", folder, "--pretty", "false"], { cwd: folder }).then(
     ({ stdout }) => stdout,
     (error: { stdout: string; stderr: string }) => error.stdout + error.stderr,
   );
@@ -84,7 +86,7 @@ function writeFaces(folder: string): string[] {
     const declared = readFileSync(join(installed, "node_modules/cyclone-pg", types), "utf8");
     const name = `cyclone-pg${entry.slice(1)}`;
     const face = declared.replaceAll(/ from "\.\/[^"]+"/g, ` from "${name}"`).replace(/^\/\/#.*$/m, "");
-    expect(face).toMatch(/^export /);
+    expect(face).toMatch(/^export /m);
     const file = `faces/${name.replace("/", "-")}.ts`;
     writeFileSync(join(folder, file), face);
     return file;

@@ -11,7 +11,8 @@ import { buildNextApp, NEXT } from "./support/next-app.ts";
 
 const database = useTestDatabase();
 const { installed } = inject("packed");
-const LEASE_MS = 1_500;
+/** Longer than a busy machine may let a process wait. */
+const LEASE_MS = 2_500;
 const BLOCK_MS = 3 * LEASE_MS;
 /** On a machine that is busy with other things. */
 const READY_WITHIN_MS = 60_000;
@@ -74,6 +75,7 @@ async function expectRequestIsWorked({ file, args = [], cwd }: Server, schema: s
     { step: "compute", ...once },
     { step: "double", ...once },
   ]);
-  expect(running.errorOutput).toBe("");
+  // The one warning that is due: the event loop was blocked for more than 5 s.
+  expect(running.errorOutput).toMatch(/^cyclone: A handler kept the event loop from running: [^\n]+\n$/);
   await running.kill("SIGTERM");
 }

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
+import { IN_BACKGROUND } from "./in-background.ts";
 
 const COMPAT = resolve(import.meta.dirname, "..");
 const BUILD_MS_MAX = 300_000;
@@ -27,7 +28,8 @@ export function buildNextApp(installed: string, options: readonly string[], env:
   cpSync(join(COMPAT, "next-app"), folder, { recursive: true });
   cpSync(join(installed, "node_modules"), join(folder, "node_modules"), { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  const output = execFileSync(process.execPath, [NEXT, "build", ...options], {
+  const [command, ...args] = IN_BACKGROUND;
+  const output = execFileSync(command, [...args, NEXT, "build", ...options], {
     cwd: folder,
     env: { ...process.env, NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1", ...env },
     encoding: "utf8",
