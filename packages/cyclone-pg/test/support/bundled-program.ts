@@ -25,13 +25,14 @@ export async function packageProgram(file: string, packaging: Packaging): Promis
   if (packaging === "build") return { path: file, cwd };
   const isCommonJs = packaging === "cjs bundle";
   const path = join(cwd, `${basename(file, ".mjs")}.${isCommonJs ? "cjs" : "mjs"}`);
-  const { metafile } = await build({
+  const { metafile, warnings } = await build({
     entryPoints: [file],
     outfile: path,
     ...NODE_BUNDLE,
     ...(isCommonJs ? ({ format: "cjs", banner: {} } as const) : {}),
     metafile: true,
   });
+  if (warnings.length > 0) throw new Error(`The bundler warns: ${warnings.map(({ text }) => text).join("; ")}`);
   const files = Object.keys(metafile.outputs);
   if (files.length !== 1) throw new Error(`The bundle has ${files.length} files: ${files.join(", ")}`);
   return { path, cwd };

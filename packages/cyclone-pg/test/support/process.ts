@@ -11,7 +11,7 @@ export interface ProcessEnd {
 
 const ERROR_OUTPUT_BYTES_MAX = 16_384;
 
-/** A real Node.js process that runs a fixture, with its standard output read line by line. */
+/** A real process that runs a fixture, with its standard output read line by line. */
 export class FixtureProcess {
   readonly pid: number;
   /** Every line so far. */
@@ -104,16 +104,25 @@ export function spawnFixture(...start: Parameters<typeof startFixture>): Fixture
   return fixture;
 }
 
+export interface FixtureOptions {
+  readonly cwd?: string;
+  readonly uid?: number;
+  readonly gid?: number;
+  /** What runs the file: a program and its arguments before the file's path; this Node.js by default. */
+  readonly runtime?: readonly [program: string, ...args: string[]];
+}
+
 /** The same for concurrent tests, or for several ones: whoever starts it kills it. */
 export function startFixture(
   file: string | URL,
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
-  options: { readonly cwd?: string; readonly uid?: number; readonly gid?: number } = {},
+  { runtime = [process.execPath, "--enable-source-maps"], ...options }: FixtureOptions = {},
 ): FixtureProcess {
   const path = typeof file === "string" ? file : fileURLToPath(file);
+  const [program, ...before] = runtime;
   return new FixtureProcess(
-    spawn(process.execPath, ["--enable-source-maps", path, ...args], {
+    spawn(program, [...before, path, ...args], {
       ...options,
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...withoutRunner(process.env), ...env },

@@ -143,7 +143,7 @@ export class LeaseKeeper {
       case "connected":
         return this.#onReady();
       case "stopped":
-        return undefined;
+        return void this.#thread?.terminate();
     }
   }
 

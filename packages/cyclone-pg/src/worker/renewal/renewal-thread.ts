@@ -54,10 +54,8 @@ parentPort?.on("message", (message: ToRenewal) => {
       for (const { reject } of waiting.splice(0)) reject(new Error(message.message));
       return undefined;
     case "stop":
-      return void loop.stop().then(() => {
-        send({ kind: "stopped" });
-        parentPort?.close();
-      });
+      // The main thread ends this one then. It can't by itself: not every runtime's port to the parent has `close`.
+      return void loop.stop().then(() => send({ kind: "stopped" }));
   }
 });
 loop.start();
