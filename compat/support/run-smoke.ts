@@ -17,7 +17,9 @@ export interface SmokeProgram {
 /** Longer than a busy machine may let a process wait. */
 const LEASE_MS = 2_500;
 const BLOCK_MS = 3 * LEASE_MS;
-const END_WITHIN_MS = 5_000;
+/** A program that something keeps alive never ends. */
+const END_WITHIN_MS = 20_000;
+const LINE_LIMIT_MS = 60_000;
 /** The worker says so of whatever blocks it for more than 5 s. */
 const TOLD_OF = "A handler kept the event loop from running: compute in a worker thread, or in smaller pieces.";
 
@@ -30,12 +32,12 @@ export async function expectSmoke(database: TestDatabase, { runtime, path, cwd, 
   await database.query(`create table ${schema}.ledger (run_id uuid, amount int)`);
   const args = [database.url, schema, String(LEASE_MS), String(BLOCK_MS)];
   const running = spawnFixture(path, args, {}, { cwd, runtime: runtime.command });
-  await running.waitForLine(/^blocking$/);
+  await running.waitForLine(/^blocking$/, LINE_LIMIT_MS);
   let takenOver = 0;
   const compute = defineStep("compute", (_ctx, _n: number) => void (takenOver += 1));
   await testWorker(database, [compute], { schema, leaseTtl: LEASE_MS });
 
-  await running.waitForLine(/^stopped$/);
+  await running.waitForLine(/^stopped$/, LINE_LIMIT_MS);
   const stoppedAt = performance.now();
   expect(await running.ended).toEqual({ status: 0, signal: null });
   expect(performance.now() - stoppedAt).toBeLessThan(END_WITHIN_MS);

@@ -10,11 +10,11 @@ import type { ResolvedRunFilter } from "./run-filter.ts";
 import type { RunReader } from "./run-handle.ts";
 import { checkSignal } from "./signal-option.ts";
 
-/** How runs are changed by the many. */
+/** How runs are changed in bulk. */
 export interface BulkOptions {
   /** Only counts: nothing is changed. @default false */
   dryRun?: boolean;
-  /** Is told how far it is, also while nothing is found for long. What it throws ends the call. */
+  /** Called after each batch, and each page in which nothing was found, with the counts so far. What it throws ends the call. */
   onProgress?: (counts: BulkCounts) => void;
   /** Ends the call with the signal's reason, between two batches. */
   signal?: AbortSignal;
@@ -30,7 +30,7 @@ export interface BulkCancelOptions extends BulkOptions {
 export interface BulkCounts {
   /** Runs that fitted the filter when they were found. */
   readonly matched: number;
-  /** Those that the call has cancelled or retried; the others had gone on by themselves before. */
+  /** Those that the call has cancelled or retried; the others had ended, or moved on, before. */
   readonly changed: number;
 }
 
@@ -94,10 +94,12 @@ export function retryAll(reader: RunReader, filter: ResolvedRunFilter, options: 
     options,
     () => RETRIES_AT_ONCE,
     async (bucket, runIds) => {
-      const retried = await Promise.all(
+      const retried = await Promise.allSettled(
         runIds.map((runId) => unlessGone(reader.steering.retry({ bucket, runId }).then(() => true))),
       );
-      return retried.filter((done) => done === true).length;
+      const failed = retried.find((one) => one.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
+      return retried.filter((one) => one.status === "fulfilled" && one.value === true).length;
     },
   );
 }
@@ -124,7 +126,7 @@ async function changeAll(
       signal?.throwIfAborted();
       const batch = runIds.slice(at, at + batchSize());
       at += batch.length;
-      count(batch.length, await paced(() => change(bucket, batch)));
+      count(batch.length, await paced(signal, () => change(bucket, batch)));
     }
   }
   return counts;
@@ -147,10 +149,11 @@ async function* pagesOf(reader: RunReader, { statement, params, byNodes, from }:
   }
 }
 
-async function paced<T>(work: () => Promise<T>): Promise<T> {
+async function paced<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   const result = await work();
-  await delay((performance.now() - began) * PAUSE);
+  const pauseMs = (performance.now() - began) * PAUSE;
+  await delay(pauseMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
   return result;
 }
 

@@ -66,7 +66,7 @@ export class Client implements ClientLike, AsyncDisposable {
   readonly #waiter: Waiter;
   readonly #starter: Starter;
   readonly #steering: Steering;
-  /** Runs by the many: lists of them. */
+  /** Lists runs, and cancels and retries them in bulk. */
   readonly runs: Runs;
   /** Queues: lists, pauses and resumes them. */
   readonly queues: Queues;

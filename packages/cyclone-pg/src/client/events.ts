@@ -39,7 +39,7 @@ export interface ClientEvents {
   "step.discarded": StepEvent & { readonly error: StoredError };
   /** The handler asked to be called again in `delayMs`; no attempt was charged. */
   "step.snoozed": StepEvent & { readonly delayMs: number };
-  /** This process gave back a step whose lease had run out. */
+  /** This process made a step available again whose lease had run out. */
   "step.reclaimed": StepEvent & { readonly reclaims: number };
   /** A call here no longer owned its step; nothing of it is committed. */
   "lease.lost": StepEvent;

@@ -81,7 +81,7 @@ export function resolveRunFilter(filter: RunFilter, what: string): ResolvedRunFi
     states,
     kind: started?.kind ?? null,
     name: started?.name ?? null,
-    tags: tags === undefined ? null : checkTags(tags),
+    tags: tags === undefined || tags.length === 0 ? null : checkTags(tags),
     error: error === undefined ? null : searchText(error),
     step: step === undefined ? null : namedBy(step, "step").name,
     queue: queue === undefined ? null : checkName(queue, "queue", "queue"),
@@ -107,6 +107,11 @@ export function resolveBulkFilter(filter: BulkFilter, what: string, states: read
     if (value === undefined)
       throw new InvalidOptionError(key, `${what} was given ${key}: undefined, which would fit every run: leave it out`);
   }
+  if (filter.tags?.length === 0)
+    throw new InvalidOptionError(
+      "tags",
+      `${what} was given no tag in tags: [], which would fit every run: leave it out`,
+    );
   if (Object.keys(filter).length === 0)
     throw new InvalidOptionError(
       "filter",

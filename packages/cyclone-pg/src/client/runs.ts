@@ -53,7 +53,7 @@ const SCAN_MAX = { plain: 10_000, byNodes: 1_000 } as const;
 const SCAN_MIN = 100;
 const ROUNDS_MAX = 10;
 
-/** Reads, cancels and retries runs by the many. */
+/** Lists runs, and cancels and retries them in bulk. */
 export class Runs {
   readonly #reader: () => RunReader;
 
@@ -83,11 +83,11 @@ export class Runs {
   }
 
   /**
-   * Cancels the running runs that a filter finds, in batches that leave workers room: half of the time is theirs. Each batch is a transaction of its
+   * Cancels the running runs that a filter finds, in batches: after each one as long as it took is left to others. Each batch is a transaction of its
    * own, and what {@link Run.cancel} guarantees holds for its runs once `onProgress` has counted them. Runs that are started meanwhile may be found or
    * not. Called again after an error, or in another process, it goes on with what is left. It doesn't join a transaction of yours.
    * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) for a filter without a condition, or one that asks for runs that have ended
-   * @throws ConnectionError (`CYCLONE_CONNECTION`), ClientStoppedError (`CYCLONE_CLIENT_STOPPED`)
+   * @throws ConnectionError (`CYCLONE_CONNECTION`), ClientStoppedError (`CYCLONE_CLIENT_STOPPED`); the reason of `signal`
    */
   async cancel(filter: BulkFilter, options: BulkCancelOptions = {}): Promise<BulkCounts> {
     checkBulkOptions(options, "runs.cancel");
@@ -96,11 +96,11 @@ export class Runs {
   }
 
   /**
-   * Retries the failed runs that a filter finds, those of state `cancelled` too if it names them: each as {@link Run.retry} does, in a transaction of
+   * Retries the failed runs that a filter finds, or with `state` the cancelled ones, or both: each as {@link Run.retry} does, in a transaction of
    * its own, a few at a time. One that fails again meanwhile isn't retried twice. Called again after an error it goes on with what is left. It
    * doesn't join a transaction of yours.
    * @throws InvalidOptionError (`CYCLONE_INVALID_OPTION`) for a filter without a condition, or one that asks for runs that can't be retried
-   * @throws ConnectionError (`CYCLONE_CONNECTION`), ClientStoppedError (`CYCLONE_CLIENT_STOPPED`)
+   * @throws ConnectionError (`CYCLONE_CONNECTION`), ClientStoppedError (`CYCLONE_CLIENT_STOPPED`); the reason of `signal`
    */
   async retry(filter: BulkFilter, options: BulkOptions = {}): Promise<BulkCounts> {
     checkBulkOptions(options, "runs.retry");

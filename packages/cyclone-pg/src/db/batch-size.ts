@@ -5,16 +5,18 @@
 export class BatchSize {
   readonly #most: number;
   readonly #slowMs: number;
+  readonly #first: number;
   #max: number;
 
   /**
    * @param slowMs a batch that took longer is followed by one of half its size
-   * @param first size of the first batch, where nothing is known of what the rows hold
+   * @param first size of the first batch, where nothing is known of what the rows hold; slowness alone makes none smaller
    */
-  constructor(most: number, slowMs: number, first = most) {
+  constructor(most: number, slowMs: number, first?: number) {
     this.#most = most;
     this.#slowMs = slowMs;
-    this.#max = first;
+    this.#first = first ?? 1;
+    this.#max = first ?? most;
   }
 
   /** Of the next batch. */
@@ -28,7 +30,7 @@ export class BatchSize {
     const began = performance.now();
     this.#max = Math.max(1, size >> 2); // should it fail
     const result = await work();
-    if (performance.now() - began > this.#slowMs) this.#max = Math.max(1, size >> 1);
+    if (performance.now() - began > this.#slowMs) this.#max = Math.max(this.#first, size >> 1);
     else this.#max = size === before ? Math.min(this.#most, 2 * before) : before;
     return result;
   }

@@ -2,7 +2,8 @@ import { handedOn } from "./handed-on.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * The CTEs by which a transition that ends nodes comes to their runs: `ended_nodes` (by run, in order) is handed on, and `locked_runs` locks the runs' rows in that order, after all rows of nodes.
+ * The CTEs by which a transition that ends nodes comes to their runs: `ended_nodes` (by run, in order) is handed on, and `locked_runs` locks
+ * the runs' rows in that order, after all rows of nodes.
  *
  * @param after the CTE that has locked the last rows of nodes
  * @param columns what `ended_nodes` has besides `run_id`

@@ -6,7 +6,7 @@ import { type ClaimedStep, claimedStep } from "../engine/claim/claimed-step.ts";
 import { type Lanes, lanesOf } from "../engine/claim/lanes.ts";
 import { type ClaimedRow, type ClaimStepsParams, claimSteps, type NothingClaimed } from "../sql/claim/claim-steps.ts";
 import type { Isolation } from "../sql/isolation.ts";
-import { ClaimSince } from "./claim-since.ts";
+import { ClaimSince, isEver, isWhole } from "./claim-since.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { SignalFlag } from "./signal-flag.ts";
 
@@ -27,13 +27,15 @@ export interface ClaimLoopOptions {
 }
 
 interface Taken {
+  /** Whether all that is available was asked for. */
+  readonly ofAll: boolean;
   readonly lanes: Lanes;
   /** As the statement tells it. */
   readonly seen: number;
   readonly rows: ClaimedRow[];
 }
 
-const NOTHING_TAKEN: Taken = { lanes: { queues: [], steps: [], quotas: [], sole: [] }, seen: 0, rows: [] };
+const NOTHING_TAKEN: Taken = { lanes: { queues: [], steps: [], quotas: [], sole: [] }, ofAll: true, seen: 0, rows: [] };
 
 const CLAIM_MAX = 1_000;
 /** A claim that took longer is followed by a smaller one. */
@@ -59,7 +61,8 @@ export class ClaimLoop {
   readonly #unfinished = new Set<number>();
   /** The buckets whose last claim got less than it saw. */
   readonly #contended = new Set<number>();
-  readonly #since = new ClaimSince();
+  /** Wakes this loop when a queue is to be claimed of from its beginning again. */
+  readonly #since = new ClaimSince(() => this.#flag.raise());
   /** How many steps a claim may ask for: inputs may be large. */
   readonly #size = new BatchSize(CLAIM_MAX, CLAIM_MS);
   /** A claim of a single step took too long: the next may take as long as the largest input does. */
@@ -98,6 +101,7 @@ export class ClaimLoop {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#stop.abort();
+    this.#since.stop();
     this.#flag.raise();
     await this.#running;
   }
@@ -139,8 +143,13 @@ export class ClaimLoop {
         last = await this.#take(bucket, room, isolation);
         return last.rows;
       });
-      const { seen } = last;
-      if (rows.length < limit && rows.length >= seen && hadRoom(options.queues, last.lanes, rows))
+      const { seen, ofAll } = last;
+      if (
+        ofAll &&
+        rows.length < limit &&
+        rows.length >= seen &&
+        options.queues.every((queue) => isWhole(queue, last.lanes, rows))
+      )
         this.#unfinished.delete(bucket);
       // Others were quicker with what was seen, and what they left may be in another lane: once more, not for ever, since a row may be locked.
       if (rows.length < Math.min(seen, limit) && !this.#contended.has(bucket)) {
@@ -160,26 +169,16 @@ export class ClaimLoop {
     const { owner, leaseMs, inputBytesMax, queues, steps, freeSlotsOf, onClaimed } = this.#options;
     const lanes = lanesOf(queues, steps, limit, freeSlotsOf, this.#laneTurn);
     if (lanes.queues.length === 0) return NOTHING_TAKEN;
-    const since = lanes.queues.map((queue) => this.#since.of(bucket, queue));
-    const began = performance.now();
+    const since = this.#since.of(bucket, lanes);
     const answer = await this.#ask({ bucket, ...lanes, since, limit, owner, leaseMs, inputBytesMax, isolation });
     const rows = answer.filter((row) => row.run_id !== null);
-    const askedMs = answer[0]?.asked_ms ?? 0;
-    const claimed = {
-      bucket,
-      lanes,
-      since,
-      rows,
-      askedMs,
-      tookMs: performance.now() - began,
-      isFull: rows.length >= limit,
-    };
-    this.#since.claimed(claimed);
+    // One of a few runs alone tells nothing of the others.
+    if (isolation.only === null) this.#since.claimed({ bucket, lanes, since, limit, answer });
     if (rows.length > 0) {
       this.#laneTurn += 1;
       onClaimed(rows.map((row) => claimedStep(bucket, row)));
     }
-    return { lanes, seen: answer[0]?.seen ?? 0, rows };
+    return { lanes, ofAll: since.every(isEver), seen: answer[0]?.seen ?? 0, rows };
   }
 
   /** Asks, within a time; what one input refers to may be more than the database can put together, which discards that step. */
@@ -206,12 +205,4 @@ export class ClaimLoop {
     await delay(delayMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
     this.#failures += 1;
   }
-}
-
-/** Whether each queue had room for more than it gave. */
-function hadRoom(queues: readonly string[], lanes: Lanes, rows: readonly { readonly queue: string }[]): boolean {
-  return queues.every((queue) => {
-    const lane = lanes.queues.indexOf(queue);
-    return lane >= 0 && rows.filter((row) => row.queue === queue).length < (lanes.quotas[lane] ?? 0);
-  });
 }

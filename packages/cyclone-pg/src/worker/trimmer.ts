@@ -21,7 +21,7 @@ export interface TrimmerOptions {
 
 const STATEMENT_LIMIT_MS = 10_000;
 
-/** A round comes at least once a minute. */
+/** A round comes at least once a minute; every other one is left out while handlers crowd the pool. */
 const EVERY_MAX_MS = 40_000;
 const EVERY_MIN_MS = 250;
 const JITTER = 0.3;

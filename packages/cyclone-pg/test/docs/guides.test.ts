@@ -61,7 +61,7 @@ it("docs/start.md: its programs set up, work, submit in a transaction, and read 
   const setup = start("setup");
   expect(await setup.ended, setup.errorOutput).toEqual(succeeded);
   const worker = start("worker");
-  await worker.waitForLine(/^Working\.$/);
+  await worker.waitForLine(/^Working\.$/, 60_000);
   const order = start("order");
   expect(await order.ended, order.errorOutput).toEqual(succeeded);
   const id = /^Submitted: (.+)$/.exec(order.lines[0] ?? "")?.[1] ?? "";
@@ -69,7 +69,7 @@ it("docs/start.md: its programs set up, work, submit in a transaction, and read 
   expect(await read.ended, read.errorOutput).toEqual(succeeded);
   expect(read.lines[0]).toBe("{ receipt: 'R-1' }");
   expect(read.lines.slice(1).sort()).toEqual(["charge: completed", "mail: completed"]);
-  await worker.waitForLine(/^Order o-1 is paid, receipt R-1\./);
+  await worker.waitForLine(/^Order o-1 is paid, receipt R-1\./, 60_000);
   await worker.kill("SIGTERM");
   expect(await worker.ended, worker.errorOutput).toEqual(succeeded);
 });
@@ -107,6 +107,9 @@ describe("docs/retries.md", () => {
     await database.drain(client);
     expect(await soldOut.wait()).toMatchObject({ state: "failed", error: { message: "sold out" } });
     await client.queues.pause("default");
+    onTestFinished(async () => {
+      await database.query("update cyclone_queues set paused = false");
+    });
     const late = await fulfilWithinAnHour(client, ["a"]);
     await database.advance("2h");
     await client.start();

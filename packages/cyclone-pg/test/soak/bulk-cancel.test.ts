@@ -83,6 +83,8 @@ it("many runs are cancelled with progress and in bounded memory, and workers go 
   expect(counts).toEqual({ matched: RUNS, changed: RUNS });
   expect(told.length).toBeGreaterThan(RUNS / 1_000 / 2);
   expect(heapMost).toBeLessThan(200_000_000);
+  const steps = told.map(({ matched }, i) => matched - (told[i - 1]?.matched ?? 0));
+  expect(Math.max(...steps)).toBeLessThanOrEqual(1_000);
   // A few seconds, beside other tests, say that workers go on, and little more.
-  expect(beside / usual).toBeGreaterThan(isSoak ? 0.7 : 0.1);
+  expect(beside / usual).toBeGreaterThan(isSoak ? 0.7 : 0.05);
 });

@@ -19,7 +19,7 @@ it("R41: five processes that trim beside completions, cancels, retries and submi
   timeout: SECONDS * 1_000 + 120_000,
 }, async () => {
   const processes = Array.from({ length: PROCESSES }, () => spawnFixture(program.path, [database.url]));
-  for (const one of processes) await one.waitForLine(/^up$/);
+  for (const one of processes) await one.waitForLine(/^up$/, 60_000);
   await wait(SECONDS * 1_000);
   for (const one of processes) one.send("stop");
   const ends = await Promise.all(
@@ -31,7 +31,7 @@ it("R41: five processes that trim beside completions, cancels, retries and submi
   const done = { submitted: sum("submitted"), cancelled: sum("cancelled"), retried: sum("retried") };
   console.log(`${PROCESSES} processes in ${SECONDS} s: ${JSON.stringify(done)}`);
   // Else there was no race.
-  expect(Math.min(done.submitted / 10, done.cancelled, done.retried)).toBeGreaterThan(SECONDS);
+  expect(Math.min(done.submitted, done.cancelled, done.retried)).toBeGreaterThan(span(PROCESSES, SECONDS));
 
   // What is left has ended, and is trimmed by the last worker: then nothing at all is left.
   await testWorker(database, [defineStep("other", () => {})], { retention: 0 });

@@ -4,7 +4,7 @@ import type { EndedRun } from "../outcome.ts";
 import { type RunStatement, recordBatch } from "../record/record-batch.ts";
 
 // cancel: pending · scheduled · available · running · waiting → cancelled, run → cancelled. One transaction: a crash before its commit
-// leaves the run as it was, after it nothing is missing but wake-ups. Locks: the run's live rows by key, then the run's row.
+// leaves the runs as they were, after it nothing is missing but wake-ups. Locks: the live rows by run and key, then the runs' rows by id.
 
 export interface RunPlace {
   readonly bucket: number;
@@ -17,7 +17,7 @@ export interface Counted {
   readonly activated: number;
 }
 
-/** Cancels those of a bucket's runs that have live nodes. @returns the runs that this is what ended */
+/** Cancels those of a bucket's runs that have live nodes. @returns the runs that this call has ended */
 export async function cancelRuns(
   run: RunStatement,
   bucket: number,

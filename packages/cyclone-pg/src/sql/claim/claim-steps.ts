@@ -28,8 +28,9 @@ export interface ClaimStepsParams {
 export interface ClaimedRow {
   /** How many steps were seen that this claim could take, with several lanes: fewer rows mean that others were quicker. */
   readonly seen: number;
-  /** When it was asked, by the database's clock, in milliseconds since 1970. */
+  /** When it was asked, by the database's clock, in milliseconds since 1970, and how long it took from then to this row. */
   readonly asked_ms: number;
+  readonly took_ms: number;
   readonly run_id: string;
   readonly key: number;
   readonly item: number;
@@ -56,9 +57,9 @@ export interface ClaimedRow {
   readonly outputs: readonly (readonly unknown[])[] | null;
 }
 
-/** What comes back when nothing was claimed, so that `seen` and `asked_ms` are told all the same. */
+/** What comes back when nothing was claimed, so that the rest is told all the same. */
 export type NothingClaimed = {
-  readonly [Column in keyof ClaimedRow]: Column extends "seen" | "asked_ms" ? number : null;
+  readonly [Column in keyof ClaimedRow]: Column extends "seen" | "asked_ms" | "took_ms" ? number : null;
 };
 
 /**
@@ -143,7 +144,8 @@ sized as materialized (
   from claimed c
   where ${anyPriority("c")}
 )
-select z.seen, (extract(epoch from statement_timestamp()) * 1000)::float8 as asked_ms, c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
+select z.seen, (extract(epoch from statement_timestamp()) * 1000)::float8 as asked_ms,
+  (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::float8 as took_ms, c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
   c.timeout_ms, c.traceparent,
   case when c.has_deadline then (
     select (extract(epoch from r.deadline) * 1000)::float8
