@@ -30,7 +30,7 @@ export interface RunFilter {
   createdAfter?: Instant;
   /** Older than this. */
   createdBefore?: Instant;
-  /** A text that the name, code or message of the run's error has in it, in capitals or not. */
+  /** A text that the name, code or message of the run's error has in it, or one of its causes, in capitals or not. */
   error?: string;
   /** Where the page before ended: its `next`. The filter should be the same. @default the newest run */
   cursor?: string;
@@ -127,7 +127,10 @@ function statesOf(state: RunState | readonly RunState[]): readonly RunState[] {
   const states: readonly unknown[] = Array.isArray(state) ? state : [state];
   if (states.length > 0 && states.every((one) => (STATES as readonly unknown[]).includes(one)))
     return states as readonly RunState[];
-  throw new InvalidOptionError("state", `state must be one or several of ${STATES.join(", ")}: ${String(state)} isn't`);
+  throw new InvalidOptionError(
+    "state",
+    `state must be one or several of ${STATES.join(", ")}: ${JSON.stringify(state)} isn't`,
+  );
 }
 
 function namedBy(value: unknown, option: string): { readonly kind?: string; readonly name: string } {

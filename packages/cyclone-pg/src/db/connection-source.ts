@@ -44,7 +44,7 @@ function checkUrl(text: string, option: string): void {
   if (!/^(postgres|postgresql|socket|unix):/i.test(text) && !text.startsWith("/")) {
     throw new InvalidOptionError(
       option,
-      `${option} must be a URL such as "postgres://user@host/database"; an empty or other text isn't one`,
+      `${option} must be a URL such as "postgres://user@host/database"; an empty or other text isn't one: is the environment variable set?`,
     );
   }
 }

@@ -8,7 +8,7 @@ import { type TestDatabase, useTestDatabase } from "../support/test-database.ts"
 
 const add = defineStep("add", async (_ctx, n: number) => n + 1);
 const fail = defineStep("fail", { queue: "risky" }, async (_ctx, message: string): Promise<number> => {
-  throw Object.assign(new Discard(message), { code: "E_LUCK" });
+  throw Object.assign(new Discard(message), { code: "E_LUCK", cause: new Error("relation gone") });
 });
 const plus = defineWorkflow("plus", (b, n: number) => add.do(b, add.do(b, n)));
 const failing = defineWorkflow("failing", (b, message: string) => add.do(b, fail.do(b, message)));
@@ -106,6 +106,7 @@ describe("runs.list()", () => {
     ["all of several tags", () => ({ tags: ["b", "a"] }), "r.name = 'plus'"],
     ["an error's message", () => ({ error: "no luck" }), "r.state = 'failed'"],
     ["an error's code", () => ({ error: "E_LUCK" }), "r.state = 'failed'"],
+    ["the message of an error's cause", () => ({ error: "Relation gone" }), "r.state = 'failed'"],
     ["an error that there isn't", () => ({ error: "%" }), "false"],
     ["what isn't older than the first", () => ({ createdAfter: firstAt }), "true"],
     [

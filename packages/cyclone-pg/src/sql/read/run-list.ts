@@ -63,7 +63,7 @@ from (
       and ($7::text is null or r.name = $7::text)
       and ($8::text[] is null or r.tags @> $8::text[])
       and ($9::text is null
-        or strpos(lower(concat_ws(' ', r.error ->> 'name', r.error ->> 'code', r.error ->> 'message')), lower($9::text)) > 0)
+        or strpos(lower(concat_ws(' ', r.error ->> 'name', r.error ->> 'code', r.error ->> 'message', r.error ->> 'causes')), lower($9::text)) > 0)
       and case when $10::text is null and $11::text is null then true else (
         select true
         from (
