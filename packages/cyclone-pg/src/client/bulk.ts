@@ -14,8 +14,8 @@ import { checkSignal } from "./signal-option.ts";
 export interface BulkOptions {
   /** Only counts: nothing is changed. @default false */
   dryRun?: boolean;
-  /** Called after each batch, and each page in which nothing was found, with the counts so far. What it throws ends the call. */
-  onProgress?: (counts: BulkCounts) => void;
+  /** Called after each batch, and each page in which nothing was found, with the counts so far, and waited for. What it throws ends the call. */
+  onProgress?: (counts: BulkCounts) => void | Promise<void>;
   /** Ends the call with the signal's reason, between two batches. */
   signal?: AbortSignal;
 }
@@ -42,6 +42,8 @@ const SCAN = { plain: 10_000, byNodes: 1_000 } as const;
 const PAGE = 1_000;
 /** Runs that are cancelled by one statement: how many nodes they have isn't known before. */
 const CANCEL = { first: 20, most: 1_000, slowMs: 250 } as const;
+/** Nodes of a batch, unless a single run has more. */
+const NODES_MAX = 20_000;
 const RETRIES_AT_ONCE = 4;
 /** After each batch, this many times as long as it took is left to others. */
 const PAUSE = 1;
@@ -78,8 +80,8 @@ export function cancelAll(
       const left = await size.measured(runIds.length, () => reader.steering.cancelMany(bucket, runIds, reason));
       let cancelled = runIds.length - left.length;
       for (const runId of left) {
-        const state = await unlessGone(reader.steering.cancel({ bucket, runId }, reason));
-        if (state === "cancelled") cancelled += 1;
+        const one = await unlessGone(reader.steering.cancel({ bucket, runId }, reason));
+        if (one?.ended === true) cancelled += 1;
       }
       return cancelled;
     },
@@ -112,24 +114,34 @@ async function changeAll(
   change: Change,
 ): Promise<BulkCounts> {
   let counts: BulkCounts = { matched: 0, changed: 0 };
-  const count = (matched: number, changed: number): void => {
+  const count = async (matched: number, changed: number): Promise<void> => {
     counts = { matched: counts.matched + matched, changed: counts.changed + changed };
-    onProgress?.(counts);
+    await onProgress?.(counts);
   };
-  for await (const { bucket, runIds } of pagesOf(reader, filter)) {
-    signal?.throwIfAborted();
-    if (dryRun || runIds.length === 0) {
-      count(runIds.length, 0);
-      continue;
-    }
-    for (let at = 0; at < runIds.length; ) {
+  try {
+    for await (const { bucket, runs } of pagesOf(reader, filter)) {
       signal?.throwIfAborted();
-      const batch = runIds.slice(at, at + batchSize());
-      at += batch.length;
-      count(batch.length, await paced(signal, () => change(bucket, batch)));
+      if (dryRun || runs.length === 0) await count(runs.length, 0);
+      for (let left = dryRun ? [] : runs; left.length > 0; ) {
+        signal?.throwIfAborted();
+        const batch = left.slice(0, fitting(left, batchSize()));
+        left = left.slice(batch.length);
+        const runIds = batch.map(({ id }) => id);
+        await count(batch.length, await paced(signal, () => change(bucket, runIds)));
+      }
     }
+  } catch (error) {
+    await reader.bucketCount(); // which says it if the client was stopped meanwhile
+    throw error;
   }
   return counts;
+}
+
+/** How many of the first runs go into one batch: no more than so many, and than so many nodes. */
+function fitting(runs: readonly ListedRunRow[], most: number): number {
+  let nodes = 0;
+  const end = runs.slice(0, most).findIndex(({ remaining }) => (nodes += remaining) > NODES_MAX);
+  return end === -1 ? Math.min(most, runs.length) : Math.max(1, end);
 }
 
 /** The runs that a filter finds, bucket by bucket, youngest first: none comes twice. */
@@ -144,7 +156,7 @@ async function* pagesOf(reader: RunReader, { statement, params, byNodes, from }:
       const last = rows.at(-1);
       const isWhole = last === undefined || (rows.length < PAGE && last.place < scan);
       position = isWhole ? null : { createdUs: last.created_us, id: last.id };
-      yield { bucket, runIds: rows.filter((row) => row.matches).map((row) => row.id) };
+      yield { bucket, runs: rows.filter((row) => row.matches) };
     }
   }
 }

@@ -90,7 +90,8 @@ export class RunHandle<Out> implements Run<Out> {
 
   async cancel(reason?: string): Promise<RunState> {
     const checked = cancelReason(reason);
-    return this.#reader.steering.cancel(await this.#place(), checked);
+    const { state } = await this.#reader.steering.cancel(await this.#place(), checked);
+    return state;
   }
 
   async retry(): Promise<void> {

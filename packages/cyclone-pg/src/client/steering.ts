@@ -36,17 +36,17 @@ export class Steering {
     this.#options = options;
   }
 
-  /** @returns the state after it */
-  async cancel(place: RunPlace, reason: string | null): Promise<RunState> {
+  /** @returns the state after it, and whether it is this call that has ended the run */
+  async cancel(place: RunPlace, reason: string | null): Promise<{ readonly state: RunState; readonly ended: boolean }> {
     const { run } = this.#options.statements;
     for (;;) {
       const ended = await cancelRuns(run, place.bucket, [place.runId], reason);
       if (ended.length > 0) {
         this.#options.onEnded(ended);
-        return "cancelled";
+        return { state: "cancelled", ended: true };
       }
       const state = await this.#stateOf(place);
-      if (state !== "running") return state;
+      if (state !== "running") return { state, ended: false };
       await this.#finish(place);
     }
   }

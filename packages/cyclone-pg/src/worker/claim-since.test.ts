@@ -46,6 +46,18 @@ test("of a full claim it isn't known what it has left in a queue that it took no
   expect(after({ answer: [hourOld("a")], limit: 1 }).of(0, lanes)).toEqual([ELEVEN, ELEVEN, EVER]);
 });
 
+test("a claim of what is recent that isn't full is followed by one of everything, where more was known to be", () => {
+  const onEver = vi.fn();
+  const since = after({ answer: [hourOld("a")], limit: 1 }, onEver);
+  const recent = { ...slow, since: since.of(0, lanes) };
+  since.claimed({ ...recent, limit: 1, answer: [{ ...hourOld("a"), took_ms: 1 }] });
+  expect(since.of(0, lanes)).toEqual([ELEVEN, ELEVEN, EVER]);
+  expect(onEver).not.toHaveBeenCalled();
+  since.claimed({ ...recent, limit: 1, answer: [{ ...told, took_ms: 1, queue: null, waited_ms: null }] });
+  expect(since.of(0, lanes)).toEqual([EVER, EVER, EVER]);
+  expect(onEver).toHaveBeenCalledTimes(1);
+});
+
 test("claims of what is recent don't put off the next one of everything", () => {
   const since = after({});
   vi.advanceTimersByTime(900);

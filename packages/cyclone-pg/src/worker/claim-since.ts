@@ -41,7 +41,7 @@ export function isWhole(queue: string, lanes: Lanes, rows: readonly { readonly q
  */
 export class ClaimSince {
   readonly #onEver: () => void;
-  readonly #recent = new Map<string, { readonly since: string; readonly until: number }>();
+  readonly #recent = new Map<string, { readonly since: string; readonly until: number; readonly hasMore: boolean }>();
   #wakeAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -60,7 +60,25 @@ export class ClaimSince {
     });
   }
 
-  claimed({ bucket, lanes, since, limit, answer }: Claimed): void {
+  claimed(claimed: Claimed): void {
+    this.#forget(claimed);
+    this.#remember(claimed);
+  }
+
+  /** Where more was known to be, a claim of what is recent that isn't full has found all that is: there is room for what is older. */
+  #forget({ bucket, lanes, since, limit, answer }: Claimed): void {
+    const rows = answer.filter((row) => row.queue !== null);
+    if (rows.length >= limit) return;
+    for (const [lane, queue] of lanes.queues.entries()) {
+      const place = `${bucket} ${queue}`;
+      if (isEver(since[lane] ?? EVER) || !isWhole(queue, lanes, rows) || this.#recent.get(place)?.hasMore !== true)
+        continue;
+      this.#recent.delete(place);
+      this.#onEver();
+    }
+  }
+
+  #remember({ bucket, lanes, since, limit, answer }: Claimed): void {
     const tookMs = Math.max(0, ...answer.map((row) => row.took_ms));
     const askedMs = answer[0]?.asked_ms;
     if (tookMs <= SLOW_MS || askedMs === undefined || this.#stopped) return;
@@ -74,7 +92,7 @@ export class ClaimSince {
       // Of one that gave nothing, for want of room, nothing is known.
       if (hasMore && waits.length === 0) continue;
       const from = askedMs - (hasMore ? Math.max(...waits) : 0) - SLACK_MS;
-      this.#recent.set(`${bucket} ${queue}`, { since: new Date(from).toISOString(), until });
+      this.#recent.set(`${bucket} ${queue}`, { since: new Date(from).toISOString(), until, hasMore });
     }
     clearTimeout(this.#timer);
     this.#wakeAt = Math.max(this.#wakeAt, until);

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type BulkCounts, type Client, Discard, defineStep, defineWorkflow } from "../../src/index.ts";
 import { latch } from "../support/latch.ts";
@@ -165,6 +166,46 @@ describe("runs.retry()", () => {
 });
 
 describe("runs that are to be changed in bulk", () => {
+  it.each(["cancel", "retry"] as const)("end their %s with the stop of its client", async (what) => {
+    await waiting(testClient(database), what, 200);
+    if (what === "retry") await testClient(database).runs.cancel({ tags: [what] });
+    const client = testClient(database);
+    const stopped: Promise<void>[] = [];
+    const onProgress = (): void => void stopped.push(client.stop());
+    const state = what === "cancel" ? "running" : "cancelled";
+    await expect(client.runs[what]({ tags: [what], state }, { onProgress })).rejects.toMatchObject({
+      code: "CYCLONE_CLIENT_STOPPED",
+    });
+    await Promise.all(stopped);
+  });
+
+  it("wait for a progress that takes its time, and end with what it throws", async () => {
+    const producer = testClient(database);
+    await waiting(producer, "thrown", 100);
+    const onProgress = async (): Promise<void> => {
+      await turn();
+      throw new Error("no progress");
+    };
+    await expect(producer.runs.cancel({ tags: ["thrown"] }, { onProgress })).rejects.toThrow("no progress");
+    expect(await statesOf("thrown")).toEqual({ cancelled: 20, running: 80 });
+  });
+
+  it("are taken by the nodes that they have, so that a statement stays short", async () => {
+    const { pool, names } = notingPool(database);
+    const producer = testClient(database, { connection: pool });
+    const wide = defineWorkflow("wide", (b, n: number) => {
+      for (let i = 0; i < n; i++) add.do(b, i);
+    });
+    await wide.submitMany(
+      producer,
+      Array.from({ length: 6 }, () => 9_000),
+      { tags: ["wide"], queue: "unserved" },
+    );
+    names.length = 0;
+    expect(await producer.runs.cancel({ tags: ["wide"] })).toEqual({ matched: 6, changed: 6 });
+    expect(names.filter((name) => name === "end_runs").length).toBeGreaterThanOrEqual(3);
+  });
+
   it("are refused without a condition, with one that is undefined, and in states that can't be changed", async () => {
     const { runs } = testClient(database);
     const refused = async (work: Promise<unknown>): Promise<unknown> => {

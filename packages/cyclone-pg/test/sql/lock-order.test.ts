@@ -239,3 +239,41 @@ describe("a cancel that is overtaken by another one and a retry of the same run"
     expect(rows).toEqual([{ remaining: 0, retries: 1, state: "cancelled", nodes: 3 }]);
   });
 });
+
+describe("a cancel and a completion of a batch of which one member is committed already", () => {
+  const runId = runIdOf("joins", 1);
+
+  /** Node 0 was completed by a completionTx that isn't counted yet; node 1 waits for it, node 2 runs. */
+  async function loadCommitted(): Promise<void> {
+    await load({});
+    await database.query(
+      "insert into cyclone_runs (bucket, id, kind, name, remaining) values (0, $1, 'workflow', 'w', 3)",
+      [runId],
+    );
+    await database.query(
+      `insert into cyclone_steps (bucket, run_id, key, node, step, kind, state, pending, downs, unactivated, lease_epoch, lease_owner, lease_expiry, finished_at)
+       values (0, $1, 0, 'a', 's', 'step', 'completed', 0, '{1}', true, 1, null, null, statement_timestamp()),
+         (0, $1, 1, 'b', 's', 'step', 'pending', 1, null, null, 0, null, null, null),
+         (0, $1, 2, 'c', 's', 'step', 'running', 0, null, null, 1, $1, statement_timestamp() + interval '1 hour', null)`,
+      [runId],
+    );
+  }
+
+  it("wait for each other in one order: the cancel begins with the node whose completion goes on to another", async () => {
+    await loadCommitted();
+    await using stage = await openStage(database.url, ["holder", "completion", "cancel"]);
+    const { holder, completion, cancel } = stage.sessions;
+    await holder.query("begin");
+    await holder.query("select from cyclone_steps where run_id = $1 and key = 2 for no key update", [runId]);
+    const leases = { bucket: 0, runIds: [runId, runId], keys: [0, 2], items: [0, 0], epochs: [1, 1] };
+    const completing = sent(completeSteps, { ...leases, outputs: [null, "1"], committed: [true, false] });
+    const ending = sent(endRuns, { bucket: 0, runIds: [runId], state: "cancelled", reason: null, error: null });
+    const first = completion.start(completing.text, completing.values);
+    await stage.waitForLock(completion, { heldBy: holder });
+    const second = cancel.start(ending.text, ending.values);
+    await stage.waitForLock(cancel, { heldBy: completion });
+    await holder.query("commit");
+    expect((await first.result).rows).toMatchObject([{ activated: 1 }]);
+    expect((await second.result).rows).toMatchObject([{ cancelled: 1, ended_ids: [runId] }]);
+  });
+});

@@ -31,6 +31,8 @@ export interface ListedRunRow {
   /** Microseconds since 1970, which a number holds exactly: the order is finer than a Date's. */
   readonly created_us: number;
   readonly finished_ms: number | null;
+  /** Its nodes that haven't ended. */
+  readonly remaining: number;
   /** Without stack and causes. */
   readonly error: unknown;
   /** Whether it is asked for; else it is the last one that was looked at, and tells where to go on. */
@@ -53,9 +55,9 @@ const NODES_MAX = 1_000_000;
 export const runListText = (t: Tables, only: string): string => `
 select z.id, z.kind::text as kind, z.name, z.state::text as state, to_jsonb(z.tags) as tags,
   (extract(epoch from z.created_at) * 1000000)::float8 as created_us, (extract(epoch from z.finished_at) * 1000)::float8 as finished_ms,
-  case when z.matches then z.error - 'stack' - 'causes' end as error, z.matches, z.place
+  case when z.matches then z.error - 'stack' - 'causes' end as error, z.remaining, z.matches, z.place
 from (
-  select r.id, r.kind, r.name, r.state, r.tags, r.created_at, r.finished_at, r.error,
+  select r.id, r.kind, r.name, r.state, r.tags, r.created_at, r.finished_at, r.error, r.remaining,
     row_number() over (order by r.created_at desc, r.id desc) as place,
     coalesce(
       ($5::text[] is null or r.state::text = any($5::text[]))

@@ -27,8 +27,9 @@ const LIVE = "'pending', 'scheduled', 'available', 'running', 'waiting'";
  * Ends runs before their time: live nodes → cancelled, running → cancelled or failed. The rows' locks decide every race: a completion that
  * came first is seen as completed, one that comes later finds its row cancelled. All locks are taken before anything is changed, the runs'
  * last: one that was retried since the statement began has live nodes that it doesn't see, and is left for the next try. A run without a live
- * node isn't touched, even where its last completion isn't counted yet: it is about to complete. Nodes are looked up one by one, from key 0 to
- * the last: asked for by the run alone the planner may read the table for each.
+ * node isn't touched, even where its last completion isn't counted yet: it is about to complete. It is locked all the same,
+ * since the completion that counts it goes on to nodes downstream of it. Nodes are looked up one by one, from key 0 to the last: asked for by the
+ * run alone the planner may read the table for each.
  */
 export const endRuns = defineStatement<EndRunsParams, EndRunsRow>({
   name: "end_runs",
@@ -56,15 +57,21 @@ node as materialized (
   cross join lateral generate_series(0, x.last) k(key)
   order by x.run_id, k.key
 ),
-live as materialized (
+locked as materialized (
   select l.run_id, n.retries, l.key, l.item, l.state, l.lease_epoch, l.lease_owner, l.started_at, l.attempts
   from ${handedOn("node", ["run_id", "retries", "key"], "n")}
   cross join lateral (
     select s.run_id, s.key, s.item, s.state, s.lease_epoch, s.lease_owner, s.started_at, s.attempts
     from ${t.steps} s
-    where s.bucket = $1::smallint and s.run_id = n.run_id and s.key = n.key and s.item = 0 and case when s.state in (${LIVE}) then true else false end
+    where s.bucket = $1::smallint and s.run_id = n.run_id and s.key = n.key and s.item = 0
+      and case when s.state in (${LIVE}) or s.unactivated then true else false end
     for no key update
   ) l
+),
+live as materialized (
+  select l.*
+  from locked l
+  where l.state in (${LIVE})
 ),
 ended_nodes as (
   select run_id, retries, count(*)::int as n
@@ -72,7 +79,7 @@ ended_nodes as (
   group by run_id, retries
   order by run_id
 ),
-${lockedRunsText(t, "live", ["retries", "n"], "r.state = 'running' and r.retries = e.retries")},
+${lockedRunsText(t, "locked", ["retries", "n"], "r.state = 'running' and r.retries = e.retries")},
 doomed as materialized (
   select l.run_id, l.key, l.item, l.state, l.lease_epoch, l.lease_owner, l.started_at, l.attempts
   from live l
