@@ -16,7 +16,7 @@ const left = [
     ? []
     : [
         "packages/cyclone-pg/test/crash/enumeration-!(plan).test.ts",
-        "packages/cyclone-pg/test/long/**",
+        "packages/*/test/long/**",
         "packages/cyclone-pg/test/soak/**",
       ]),
 ];

@@ -43,7 +43,7 @@ const PAGE = 1_000;
 /** Runs that are cancelled by one statement: how many nodes they have isn't known before. */
 const CANCEL = { first: 20, most: 1_000, slowMs: 250 } as const;
 /** Nodes of a batch, unless a single run has more. */
-const NODES_MAX = 20_000;
+const NODES_MAX = 5_000;
 const RETRIES_AT_ONCE = 4;
 /** After each batch, this many times as long as it took is left to others. */
 const PAUSE = 1;
@@ -80,6 +80,7 @@ export function cancelAll(
       const left = await size.measured(runIds.length, () => reader.steering.cancelMany(bucket, runIds, reason));
       let cancelled = runIds.length - left.length;
       for (const runId of left) {
+        await reader.bucketCount(); // throws once the client is stopped
         const one = await unlessGone(reader.steering.cancel({ bucket, runId }, reason));
         if (one?.ended === true) cancelled += 1;
       }
@@ -124,6 +125,7 @@ async function changeAll(
       if (dryRun || runs.length === 0) await count(runs.length, 0);
       for (let left = dryRun ? [] : runs; left.length > 0; ) {
         signal?.throwIfAborted();
+        await reader.bucketCount(); // throws once the client is stopped
         const batch = left.slice(0, fitting(left, batchSize()));
         left = left.slice(batch.length);
         const runIds = batch.map(({ id }) => id);
@@ -131,7 +133,7 @@ async function changeAll(
       }
     }
   } catch (error) {
-    await reader.bucketCount(); // which says it if the client was stopped meanwhile
+    await reader.bucketCount(); // throws if that is why
     throw error;
   }
   return counts;

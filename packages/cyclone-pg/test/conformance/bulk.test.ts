@@ -198,7 +198,7 @@ describe("runs that are to be changed in bulk", () => {
     });
     await wide.submitMany(
       producer,
-      Array.from({ length: 6 }, () => 9_000),
+      Array.from({ length: 6 }, () => 2_400),
       { tags: ["wide"], queue: "unserved" },
     );
     names.length = 0;

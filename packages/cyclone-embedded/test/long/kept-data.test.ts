@@ -2,10 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startEmbeddedPostgres } from "cyclone-embedded";
 import { expect, test } from "vitest";
-import { eventually } from "../../cyclone-pg/test/support/eventually.ts";
-import { guardiansOf, serverOf, spawnProgram } from "./support/program.ts";
-import { query } from "./support/query.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
+import { eventually } from "../../../cyclone-pg/test/support/eventually.ts";
+import { guardiansOf, serverOf, spawnProgram } from "../support/program.ts";
+import { query } from "../support/query.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const onLinux = test.runIf(process.platform === "linux");
 

