@@ -38,7 +38,7 @@ describe("a node with several upstreams", () => {
     gates[1]?.open();
     await run.result();
     expect(calls).toEqual(["end"]);
-    expect(done.map(({ node }) => node)).toHaveLength(4);
+    await eventually(() => expect(done.map(({ node }) => node)).toHaveLength(4));
   });
 
   it("starts once though hundreds of them complete at the same time in several workers", async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { defineStep, defineWorkflow } from "../../src/index.ts";
-import { eventsOf, testClient, testWorker } from "../support/test-client.ts";
+import { testClient, testWorker } from "../support/test-client.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
 const database = useTestDatabase();
@@ -24,10 +24,13 @@ it("inputs that together are more than a statement may take are claimed in small
     );
   }
   const worker = testClient(database, { handlers: [measured], leaseTtl: "2s", concurrency: 400 });
-  const reclaimed = eventsOf(worker, "step.reclaimed");
   await worker.start();
   expect(new Set(await Promise.all(jobs.map((job) => job.result())))).toEqual(new Set([42_000]));
-  expect(reclaimed).toEqual([]);
+  // A busy machine may be given the reply to a claim when its leases have run out: then they are claimed again, without a charge.
+  const { rows } = await database.query(
+    "select distinct state::text, attempts from cyclone_steps where step = 'measured'",
+  );
+  expect(rows).toEqual([{ state: "completed", attempts: 1 }]);
 });
 
 it("a fan-in whose outputs the database can't put together (256 MB) is discarded, and its run ends; what else there is goes on", {
