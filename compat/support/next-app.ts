@@ -15,7 +15,7 @@ export interface NextApp {
   readonly folder: string;
   /** The folder that a standalone build can be copied from, and the server's file in it. */
   readonly standalone: { readonly folder: string; readonly server: string };
-  /** All that the build said. */
+  /** What the build said, but for its advice to CI about a cache. */
   readonly output: string;
 }
 
@@ -37,5 +37,9 @@ export function buildNextApp(installed: string, options: readonly string[], env:
     stdio: ["ignore", "pipe", "pipe"],
   });
   const server = join(".cache", folder.slice(cache.length + 1), "server.js");
-  return { folder, standalone: { folder: join(folder, ".next/standalone"), server }, output };
+  const told = output
+    .split("\n")
+    .filter((line) => !line.includes("No build cache found"))
+    .join("\n");
+  return { folder, standalone: { folder: join(folder, ".next/standalone"), server }, output: told };
 }
