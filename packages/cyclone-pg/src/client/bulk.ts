@@ -37,8 +37,6 @@ export interface BulkCounts {
 const OPTIONS = ["dryRun", "onProgress", "signal"] as const satisfies readonly (keyof BulkOptions)[];
 const CANCEL_OPTIONS = [...OPTIONS, "reason"] as const satisfies readonly (keyof BulkCancelOptions)[];
 
-/** Runs that are looked at by one statement; those whose nodes are asked for cost more. */
-const SCAN = { plain: 10_000, byNodes: 1_000 } as const;
 const PAGE = 1_000;
 /** Runs that are cancelled by one statement: how many nodes they have isn't known before. */
 const CANCEL = { first: 20, most: 1_000, slowMs: 250 } as const;
@@ -80,7 +78,6 @@ export function cancelAll(
       const left = await size.measured(runIds.length, () => reader.steering.cancelMany(bucket, runIds, reason));
       let cancelled = runIds.length - left.length;
       for (const runId of left) {
-        await reader.bucketCount(); // throws once the client is stopped
         const one = await unlessGone(reader.steering.cancel({ bucket, runId }, reason));
         if (one?.ended === true) cancelled += 1;
       }
@@ -119,22 +116,16 @@ async function changeAll(
     counts = { matched: counts.matched + matched, changed: counts.changed + changed };
     await onProgress?.(counts);
   };
-  try {
-    for await (const { bucket, runs } of pagesOf(reader, filter)) {
+  for await (const { bucket, runs } of pagesOf(reader, filter)) {
+    signal?.throwIfAborted();
+    if (dryRun || runs.length === 0) await count(runs.length, 0);
+    for (let left = dryRun ? [] : runs; left.length > 0; ) {
       signal?.throwIfAborted();
-      if (dryRun || runs.length === 0) await count(runs.length, 0);
-      for (let left = dryRun ? [] : runs; left.length > 0; ) {
-        signal?.throwIfAborted();
-        await reader.bucketCount(); // throws once the client is stopped
-        const batch = left.slice(0, fitting(left, batchSize()));
-        left = left.slice(batch.length);
-        const runIds = batch.map(({ id }) => id);
-        await count(batch.length, await paced(signal, () => change(bucket, runIds)));
-      }
+      const batch = left.slice(0, fitting(left, batchSize()));
+      left = left.slice(batch.length);
+      const runIds = batch.map(({ id }) => id);
+      await count(batch.length, await paced(signal, () => change(bucket, runIds)));
     }
-  } catch (error) {
-    await reader.bucketCount(); // throws if that is why
-    throw error;
   }
   return counts;
 }
@@ -147,9 +138,8 @@ function fitting(runs: readonly ListedRunRow[], most: number): number {
 }
 
 /** The runs that a filter finds, bucket by bucket, youngest first: none comes twice. */
-async function* pagesOf(reader: RunReader, { statement, params, byNodes, from }: ResolvedRunFilter) {
+async function* pagesOf(reader: RunReader, { statement, params, scan, from }: ResolvedRunFilter) {
   const bucketCount = await reader.bucketCount();
-  const scan = SCAN[byNodes ? "byNodes" : "plain"];
   for (let bucket = 0; bucket < bucketCount; bucket++) {
     let position: RunPosition | null = from;
     while (position !== null) {

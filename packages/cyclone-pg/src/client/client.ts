@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import type { ClientLike, ClientPort } from "../builder/client-port.ts";
 import { CLIENT_PORT } from "../builder/client-port.ts";
@@ -8,7 +7,6 @@ import type { Run } from "../builder/run.ts";
 import type { BorrowedConnections } from "../db/borrowed-connections.ts";
 import { channelOf } from "../db/channel.ts";
 import { newClient } from "../db/connection-source.ts";
-import { isLoginRefused, isTransient } from "../db/database-errors.ts";
 import { Listener } from "../db/listener.ts";
 import { Notifier } from "../db/notifier.ts";
 import type { EndedRun } from "../engine/outcome.ts";
@@ -40,8 +38,6 @@ import { Waiter } from "./waiter.ts";
 
 const STOP_TIMEOUT = "25s";
 const PROBE_MAX_MS = 15_000;
-const START_RETRY_MIN_MS = 100;
-const START_RETRY_MAX_MS = 5_000;
 
 /** A broken idle connection is gone from its pool already; without a listener the event would end the process. */
 const ignored = (): void => undefined;
@@ -70,7 +66,8 @@ export class Client implements ClientLike, AsyncDisposable {
   readonly runs: Runs;
   /** Queues: lists, pauses and resumes them. */
   readonly queues: Queues;
-  /** @internal */ readonly [CLIENT_PORT]: ClientPort;
+  /** @internal */
+  readonly [CLIENT_PORT]: ClientPort;
   #listening = false;
   #worker: Worker | undefined;
   #starting: Promise<void> | undefined;
@@ -196,7 +193,8 @@ export class Client implements ClientLike, AsyncDisposable {
     }
   }
 
-  /** The same as `stop()`: for `await using`. */ async [Symbol.asyncDispose](): Promise<void> {
+  /** The same as `stop()`: for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
 
@@ -274,7 +272,9 @@ export class Client implements ClientLike, AsyncDisposable {
     const options = this.#options;
     if (options.steps.size === 0 && options.workflows.size === 0) throw new ProducerOnlyError();
     const budget = connectionBudget(options.maxConnections, options.listen, options.source.userPool !== undefined);
-    const bucketCount = await this.#statements.told(this.#reachInstallation());
+    const bucketCount = await this.#installation.reach(this.#stopRequested.signal, (error) =>
+      options.log.warn("The database can't be reached; trying again.", { error: String(error) }),
+    );
     return new Worker({
       ...options,
       tables: this.#tables,
@@ -292,20 +292,6 @@ export class Client implements ClientLike, AsyncDisposable {
     this.#notifier.notify("ended");
   }
 
-  async #reachInstallation(): Promise<number> {
-    for (let waitMs = START_RETRY_MIN_MS; ; waitMs = Math.min(START_RETRY_MAX_MS, waitMs * 2)) {
-      try {
-        return await this.#installation.bucketCountPlainly();
-      } catch (error) {
-        if (!isTransient(error) || isLoginRefused(error)) throw error;
-        this.#options.log.warn("The database can't be reached; trying again.", { error: String(error) });
-        await delay(waitMs * (0.5 + Math.random() / 2), undefined, { signal: this.#stopRequested.signal }).catch(() => {
-          throw new ClientStoppedError();
-        });
-      }
-    }
-  }
-
   async #stop(timeoutMs: number): Promise<void> {
     this.#stopRequested.abort();
     // At once, since its start may wait for a database that can't be reached.
@@ -315,6 +301,7 @@ export class Client implements ClientLike, AsyncDisposable {
     this.#waiter.close(new ClientStoppedError());
     await this.#notifier.flush();
     await this.#listener.close();
+    this.#statements.close();
     await this.#ownConnections?.close();
     this.#options.source.userPool?.removeListener("error", ignored);
   }

@@ -1,8 +1,13 @@
-import { isMissingSchema } from "../db/database-errors.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { isLoginRefused, isMissingSchema, isTransient } from "../db/database-errors.ts";
+import { ClientStoppedError } from "../errors/client-stopped-error.ts";
 import { SchemaVersionError } from "../errors/schema-version-error.ts";
 import { schemaVersion } from "../migrations/catalogue.ts";
 import { readInstallation } from "../sql/read/read-installation.ts";
 import type { Statements } from "./statements.ts";
+
+const RETRY_MIN_MS = 100;
+const RETRY_MAX_MS = 5_000;
 
 /** What is installed in the database: asked when it is first needed, then remembered. */
 export class Installation {
@@ -30,6 +35,28 @@ export class Installation {
       throw error;
     });
     return this.#bucketCount;
+  }
+
+  /**
+   * As {@link bucketCount}, and waits for a database that can't be reached, as long as it takes.
+   * @throws ClientStoppedError (`CYCLONE_CLIENT_STOPPED`) when `signal` fires meanwhile
+   */
+  reach(signal: AbortSignal, onUnreachable: (error: unknown) => void): Promise<number> {
+    return this.#statements.told(this.#reach(signal, onUnreachable));
+  }
+
+  async #reach(signal: AbortSignal, onUnreachable: (error: unknown) => void): Promise<number> {
+    for (let waitMs = RETRY_MIN_MS; ; waitMs = Math.min(RETRY_MAX_MS, waitMs * 2)) {
+      try {
+        return await this.bucketCountPlainly();
+      } catch (error) {
+        if (!isTransient(error) || isLoginRefused(error)) throw error;
+        onUnreachable(error);
+        await delay(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {
+          throw new ClientStoppedError();
+        });
+      }
+    }
   }
 
   async #read(): Promise<number> {

@@ -48,8 +48,8 @@ export interface ResolvedRunFilter {
   readonly limit: number;
   /** That of the failed and cancelled ones, whose index is smaller, if none else is asked for. */
   readonly statement: Statement<ListRunsParams, ListedRunRow>;
-  /** Each run's nodes have to be looked at. */
-  readonly byNodes: boolean;
+  /** How many runs a statement looks at: fewer where each run's nodes have to be looked at. */
+  readonly scan: number;
 }
 
 const KNOWN = [
@@ -81,7 +81,7 @@ export function resolveRunFilter(filter: RunFilter, what: string): ResolvedRunFi
     states,
     kind: started?.kind ?? null,
     name: started?.name ?? null,
-    tags: tags === undefined || tags.length === 0 ? null : checkTags(tags),
+    tags: tags === undefined ? null : tagsOf(tags),
     error: error === undefined ? null : searchText(error),
     step: step === undefined ? null : namedBy(step, "step").name,
     queue: queue === undefined ? null : checkName(queue, "queue", "queue"),
@@ -91,7 +91,7 @@ export function resolveRunFilter(filter: RunFilter, what: string): ResolvedRunFi
     from: positionOf(cursor, createdBefore === undefined ? undefined : instant(createdBefore, "createdBefore")),
     limit: checkInteger(filter.limit ?? LIMIT, 1, LIMIT_MAX, "limit", what),
     statement: states?.every((one) => one === "failed" || one === "cancelled") ? listUnsuccessfulRuns : listRuns,
-    byNodes: params.step !== null || params.queue !== null,
+    scan: params.step !== null || params.queue !== null ? 1_000 : 10_000,
   };
 }
 
@@ -121,6 +121,12 @@ export function resolveBulkFilter(filter: BulkFilter, what: string, states: read
   const other = resolved.params.states?.find((state) => !states.includes(state));
   if (other === undefined) return resolved;
   throw new InvalidOptionError("state", `${what} finds runs that are ${states.join(" or ")}, none that are ${other}`);
+}
+
+/** No tags at all are no condition. */
+function tagsOf(tags: unknown): readonly string[] | null {
+  const checked = checkTags(tags);
+  return checked.length === 0 ? null : checked;
 }
 
 function statesOf(state: RunState | readonly RunState[]): readonly RunState[] {

@@ -48,8 +48,7 @@ export interface RunPage {
   readonly next: string | null;
 }
 
-/** Runs that are looked at by one statement, and by all of a page, over all buckets. Those whose nodes are asked for cost more. */
-const SCAN_MAX = { plain: 10_000, byNodes: 1_000 } as const;
+/** A page shares a statement's scan among the buckets. */
 const SCAN_MIN = 100;
 const ROUNDS_MAX = 10;
 
@@ -108,13 +107,13 @@ export class Runs {
   }
 
   async #page(
-    { statement, params, byNodes }: ResolvedRunFilter,
+    { statement, params, scan: scanMax }: ResolvedRunFilter,
     from: RunPosition,
     limit: number,
     bucketCount: number,
   ): Promise<ListedPage> {
     const { run } = this.#reader();
-    const scan = Math.max(SCAN_MIN, Math.ceil(SCAN_MAX[byNodes ? "byNodes" : "plain"] / bucketCount));
+    const scan = Math.max(SCAN_MIN, Math.ceil(scanMax / bucketCount));
     const answers: ListedRunRow[][] = [];
     for (let bucket = 0; bucket < bucketCount; bucket++) {
       const before = { before: timestampOf(from), beforeId: from.id };

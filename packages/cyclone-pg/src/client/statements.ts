@@ -4,6 +4,7 @@ import { connectionErrorOf } from "../db/connection-error-of.ts";
 import { isTransient } from "../db/database-errors.ts";
 import { execute, limited } from "../db/execute.ts";
 import type { RunStatement } from "../engine/record/record-batch.ts";
+import { ClientStoppedError } from "../errors/client-stopped-error.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { Tables } from "../sql/tables.ts";
 
@@ -19,6 +20,7 @@ const STATEMENT_LIMIT_MS = 15_000;
 export class Statements {
   readonly #pool: Pool;
   readonly #tables: Tables;
+  #closed = false;
 
   constructor(pool: Pool, tables: Tables) {
     this.#pool = pool;
@@ -26,8 +28,15 @@ export class Statements {
   }
 
   /** Runs one statement, once. Its errors are the driver's. */
-  readonly once: RunStatement = (statement, params) =>
-    execute(limited(this.#pool, STATEMENT_LIMIT_MS), this.#tables, statement, params);
+  readonly once: RunStatement = async (statement, params) => {
+    this.#refuseWhenClosed();
+    return execute(limited(this.#pool, STATEMENT_LIMIT_MS), this.#tables, statement, params);
+  };
+
+  /** What comes later is refused at once, also a further try of what had begun: a Pool that ends may keep it waiting for a connection. */
+  close(): void {
+    this.#closed = true;
+  }
 
   /** Runs one statement; one that only reads, or can be repeated without harm, is tried again after a transient failure. */
   readonly run: RunStatement = (statement, params) =>
@@ -44,6 +53,7 @@ export class Statements {
 
   /** Runs several statements in one transaction of ours. */
   async transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
+    this.#refuseWhenClosed();
     const client = await this.#pool.connect();
     client.on("error", ignored);
     let failure: unknown;
@@ -90,6 +100,10 @@ export class Statements {
         await delay(RETRY_MIN_MS * 2 ** attempt * (0.5 + Math.random()));
       }
     }
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new ClientStoppedError();
   }
 
   async #rollBack(client: PoolClient): Promise<void> {

@@ -38,13 +38,9 @@ export class Steering {
 
   /** @returns the state after it, and whether it is this call that has ended the run */
   async cancel(place: RunPlace, reason: string | null): Promise<{ readonly state: RunState; readonly ended: boolean }> {
-    const { run } = this.#options.statements;
     for (;;) {
-      const ended = await cancelRuns(run, place.bucket, [place.runId], reason);
-      if (ended.length > 0) {
-        this.#options.onEnded(ended);
-        return { state: "cancelled", ended: true };
-      }
+      const left = await this.cancelMany(place.bucket, [place.runId], reason);
+      if (left.length === 0) return { state: "cancelled", ended: true };
       const state = await this.#stateOf(place);
       if (state !== "running") return { state, ended: false };
       await this.#finish(place);
