@@ -30,3 +30,16 @@ test("one that isn't full tells nothing of what would be too much", async () => 
   await size.measured(3, quick);
   expect(size.max).toBe(25);
 });
+
+test("where little is known it begins small, and slowness alone makes it no smaller than that, nor larger", async () => {
+  const size = new BatchSize(100, 1_000, 20);
+  expect(size.max).toBe(20);
+  await size.measured(20, quick);
+  expect(size.max).toBe(40);
+  const slow = new BatchSize(100, -1, 20);
+  await slow.measured(20, quick);
+  expect(slow.max).toBe(20);
+  await expect(slow.measured(20, fails)).rejects.toThrow();
+  await slow.measured(5, quick);
+  expect(slow.max).toBe(5);
+});

@@ -30,7 +30,7 @@ export class BatchSize {
     const began = performance.now();
     this.#max = Math.max(1, size >> 2); // should it fail
     const result = await work();
-    if (performance.now() - began > this.#slowMs) this.#max = Math.max(this.#first, size >> 1);
+    if (performance.now() - began > this.#slowMs) this.#max = Math.min(before, Math.max(this.#first, size >> 1));
     else this.#max = size === before ? Math.min(this.#most, 2 * before) : before;
     return result;
   }
