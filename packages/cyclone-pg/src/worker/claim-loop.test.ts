@@ -58,3 +58,20 @@ test("a claim that takes longer than a statement may is followed by smaller ones
   await answered;
   expect(limits).toEqual([100, 25, 6]);
 });
+
+test("after a slow claim it asks for what is recent, and then by itself for everything again", async () => {
+  const asked: (string | undefined)[] = [];
+  let tookMs = 60;
+  const again = new Promise<void>((resolve) => {
+    const loop = loopOver(1, ({ since }) => {
+      asked.push(since[0]);
+      if (asked.length === 1) setImmediate(() => loop.wake());
+      if (asked.length > 1 && since[0] === "-infinity") resolve();
+      const answer = [{ ...nothing(0)[0], queue: null, asked_ms: Date.parse("2026-01-01T12:00:00Z"), took_ms: tookMs }];
+      tookMs = 1;
+      return answer;
+    });
+  });
+  await again;
+  expect(asked).toEqual(["-infinity", "2026-01-01T11:59:55.000Z", "-infinity"]);
+});

@@ -145,7 +145,8 @@ sized as materialized (
   where ${anyPriority("c")}
 )
 select z.seen, (extract(epoch from statement_timestamp()) * 1000)::float8 as asked_ms,
-  (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::float8 as took_ms, c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
+  (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::float8 as took_ms,
+  c.run_id, c.key, c.item, c.node, c.step, c.queue, c.lease_epoch as epoch, c.attempts, c.max_attempts, c.reclaims, c.max_reclaims, c.snoozes,
   c.timeout_ms, c.traceparent,
   case when c.has_deadline then (
     select (extract(epoch from r.deadline) * 1000)::float8
