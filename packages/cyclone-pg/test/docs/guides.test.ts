@@ -1,16 +1,14 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createClient, Discard, implement } from "cyclone-pg";
 import { createTestDatabase, type TestDatabase } from "cyclone-pg/testing";
-import { build } from "esbuild";
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
-import { NODE_BUNDLE } from "../support/node-bundle.ts";
 import { spawnFixture } from "../support/process.ts";
+import { quietLog } from "../support/quiet-log.ts";
 import * as fromBullmq from "./fixtures/coming-from/from-bullmq.ts";
 import * as fromGraphileWorker from "./fixtures/coming-from/from-graphile-worker.ts";
 import * as fromPgBoss from "./fixtures/coming-from/from-pg-boss.ts";
@@ -22,6 +20,7 @@ import { fulfil, fulfilWithinAnHour, invoice, reserve } from "./fixtures/retries
 import { awaitShipment } from "./fixtures/retries/await-shipment.ts";
 import { chargeCard } from "./fixtures/retries/charge-card.ts";
 import { retryAfterMending } from "./fixtures/retries/look-after-failures.ts";
+import { pagePrograms } from "./page-programs.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -30,7 +29,6 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** A server that gives these answers, one after the other, and the last one from then on. */
 async function serverOf(answers: readonly { status?: number; body?: unknown }[]): Promise<string> {
@@ -45,17 +43,8 @@ async function serverOf(answers: readonly { status?: number; body?: unknown }[])
 }
 
 it("docs/start.md: its programs set up, work, submit in a transaction, and read the result", async () => {
-  const outdir = mkdtempSync(join(tmpdir(), "cyclone-start-"));
-  onTestFinished(() => rmSync(outdir, { recursive: true, force: true }));
-  await build({
-    ...NODE_BUNDLE,
-    entryPoints: ["setup", "worker", "order", "read"].map((name) => here(`./fixtures/start/${name}.ts`)),
-    outdir,
-    outExtension: { ".js": ".mjs" },
-    alias: { "cyclone-pg": here("../../src/index.ts") },
-  });
-  const start = (name: string, ...args: string[]) =>
-    spawnFixture(join(outdir, `${name}.mjs`), args, { DATABASE_URL: database.url });
+  const program = await pagePrograms("start", ["setup", "worker", "order", "read"]);
+  const start = (name: string, ...args: string[]) => spawnFixture(program(name), args, { DATABASE_URL: database.url });
   const succeeded = { status: 0, signal: null };
 
   const setup = start("setup");
@@ -77,7 +66,7 @@ it("docs/start.md: its programs set up, work, submit in a transaction, and read 
 describe("docs/retries.md", () => {
   it("steps decide by the answer whether and when they are called again, and whether that is charged", async () => {
     const handlers = [chargeCard, awaitShipment];
-    await using client = createClient({ connection: database.url, handlers, log: quiet });
+    await using client = createClient({ connection: database.url, handlers, log: quietLog });
     await client.start();
     const url = await serverOf([{ status: 429 }, { status: 500 }, {}]);
     const paid = await chargeCard.enqueue(client, { url, cents: 100 });
@@ -102,7 +91,11 @@ describe("docs/retries.md", () => {
       if (item === "b") throw new Discard("sold out");
     });
     const invoiceHere = implement(invoice, async () => {});
-    await using client = createClient({ connection: database.url, handlers: [reserveHere, invoiceHere], log: quiet });
+    await using client = createClient({
+      connection: database.url,
+      handlers: [reserveHere, invoiceHere],
+      log: quietLog,
+    });
     const soldOut = await fulfil.submit(client, ["b"]);
     await database.drain(client);
     expect(await soldOut.wait()).toMatchObject({ state: "failed", error: { message: "sold out" } });
@@ -178,7 +171,7 @@ describe("docs/operating.md", () => {
     await using worker = createClient({ connection: as("worker"), schema: "jobs", handlers: [charge] });
     const run = await charge.enqueue(worker, { id: "4", cents: 5 });
     await worker.drain();
-    await using reader = createClient({ connection: as("reader"), schema: "jobs", log: quiet });
+    await using reader = createClient({ connection: as("reader"), schema: "jobs", log: quietLog });
     expect(await reader.run(run.id, charge).output()).toEqual({ receipt: "R-4" });
     await expect(charge.enqueue(reader, { id: "5", cents: 5 })).rejects.toThrow("permission denied");
   });

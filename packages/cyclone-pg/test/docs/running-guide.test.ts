@@ -1,36 +1,15 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createClient } from "cyclone-pg";
-import { build } from "esbuild";
 import { expect, it, onTestFinished } from "vitest";
-import { NODE_BUNDLE } from "../support/node-bundle.ts";
 import { spawnFixture } from "../support/process.ts";
 import { createTestDatabase } from "../support/test-database.ts";
 import { tidy } from "./fixtures/running/contracts.ts";
-
-const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-
-/** The page's programs, bundled with the library's sources. */
-async function programs(): Promise<(name: string) => string> {
-  const outdir = mkdtempSync(join(tmpdir(), "cyclone-guide-"));
-  onTestFinished(() => rmSync(outdir, { recursive: true, force: true }));
-  await build({
-    ...NODE_BUNDLE,
-    entryPoints: ["migrate", "worker", "producer", "stats"].map((name) => here(`./fixtures/running/${name}.ts`)),
-    outdir,
-    outExtension: { ".js": ".mjs" },
-    alias: { "cyclone-pg": here("../../src/index.ts") },
-  });
-  return (name) => join(outdir, `${name}.mjs`);
-}
+import { pagePrograms } from "./page-programs.ts";
 
 it("the programs in docs/running.md migrate, show what waits, work, submit, and stop at SIGTERM", async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   await database.query("create table charges (id bigserial primary key, order_id text not null, cents int not null)");
-  const program = await programs();
+  const program = await pagePrograms("running", ["migrate", "worker", "producer", "stats"]);
   const env = { DATABASE_URL: database.url };
   const succeeded = { status: 0, signal: null };
 
